@@ -14,16 +14,31 @@ Action = Callable[[], object]
 
 
 @dataclass(frozen=True)
+class Times:
+    """Of one run, in milliseconds."""
+
+    took: float
+    cpu: float
+    whole: float
+
+
+@dataclass(frozen=True)
 class Sample:
     """Milliseconds of one contender, a value per round; `cpu` is the processor time of its processes, which
-    other work on the machine changes less."""
+    other work on the machine changes less. `whole` is the time until those had ended that went on alone."""
 
     values: tuple[float, ...]
     cpu: tuple[float, ...] = ()
+    whole: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, pairs: list[tuple[float, float]]) -> Sample:
-        return cls(tuple(took for took, _ in pairs), tuple(used for _, used in pairs))
+    def of(cls, taken: list[Times]) -> Sample:
+        return cls(tuple(one.took for one in taken), tuple(one.cpu for one in taken),
+                   tuple(one.whole for one in taken))
+
+    @property
+    def until_the_end(self) -> Sample:
+        return Sample(self.whole, self.cpu)
 
     @property
     def median(self) -> float:
@@ -46,7 +61,7 @@ def interleave(
 
     `before` prepares a round, `ready` one contender's turn, and `after` checks its result; none is timed.
     """
-    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in contenders}
+    taken: dict[str, list[Times]] = {name: [] for name in contenders}
     for number in range(rounds):
         if before is not None:
             before()
@@ -57,15 +72,19 @@ def interleave(
             taken[name].append(timed(contenders[name]))
             if after is not None:
                 after(name)
-    return {name: Sample.of(pairs) for name, pairs in taken.items()}
+    return {name: Sample.of(times) for name, times in taken.items()}
 
 
-def timed(action: Action) -> tuple[float, float]:
-    """How long it took, and what its processes used of the processor, both in ms."""
+def timed(action: Action) -> Times:
+    """What the action returns, if anything, waits for the processes that go on alone. Whoever started them
+    does not wait for them, but the next contender must not run beside them."""
     before, start = _processor(), time.perf_counter()
-    action()
+    rest = action()
     took = time.perf_counter() - start
-    return took * 1000, (_processor() - before) * 1000
+    if callable(rest):
+        rest()
+    whole = time.perf_counter() - start
+    return Times(took * 1000, (_processor() - before) * 1000, whole * 1000)
 
 
 def _processor() -> float:

@@ -8,6 +8,7 @@ import shutil
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any, Callable
 
 from bench.spawn import Spawner
 from bench.talk import Talk
@@ -79,9 +80,24 @@ class Rewind:
         path.write_text(json.dumps({**self.talk.event(), **more}))
         return path
 
-    def prompt(self) -> None:
-        """The hook that makes a checkpoint."""
+    def prompt(self) -> Callable[[], None]:
+        """The hook that makes a checkpoint. What is returned waits until that is written, and its process has
+        ended: the agent does not."""
         self.hook("user-prompt-submit", **self.next_prompt())
+        return self.wait_until_written
+
+    def wait_until_written(self) -> None:
+        deadline = time.monotonic() + PATIENCE
+        notes = self._hook_notes()
+        while notes.get("begun") and time.monotonic() < deadline:
+            time.sleep(0.0005)
+            notes = self._hook_notes()
+        self.spawner.bury(int(notes.get("left", 0)))
+
+    def _hook_notes(self) -> dict[str, Any]:
+        notes = json.loads((self.state / "hook-state.json").read_text())
+        assert isinstance(notes, dict)
+        return notes
 
     def next_prompt(self) -> dict[str, object]:
         self._prompts += 1  # told twice, an event would count once

@@ -71,6 +71,15 @@ def _against(other: str, tag: str = MAIN, count: int = 0, ours: str = "hook") ->
     return run
 
 
+def _written(other: str, tag: str = MAIN, count: int = 0) -> Runner:
+    """Until the checkpoint is on the disk and the process has ended, which the agent does not wait for."""
+    def run(place: Workplace) -> Outcome:
+        taken = times(place, tag, count)
+        return compare(taken["hook"].until_the_end, taken[other])
+
+    return run
+
+
 def _watched(other: str, tag: str) -> Runner:
     def run(place: Workplace) -> Outcome:
         taken = watched_times(place, tag)
@@ -96,6 +105,11 @@ ROWS = [
     Row("hook-start", "hook, nothing changed, 20,000 files ÷ bare start", None, _against("python")),
     Row("hook-1", "hook, 1 file edited ÷ opencode", 0.9, _against("opencode", count=1)),
     Row("hook-50", "hook, 50 files edited ÷ opencode", 0.7, _against("opencode", count=50)),
+    Row("hook-1k-written", "hook, nothing changed, 1,000 files, until it is written ÷ bare start", None,
+        _written("python", "1k")),
+    Row("hook-written", "hook, nothing changed, until it is written ÷ opencode", None, _written("opencode")),
+    Row("hook-50-written", "hook, 50 files edited, until it is written ÷ opencode", None,
+        _written("opencode", count=50)),
     Row("save", "`rewind save`, nothing changed ÷ opencode", None, _against("opencode", ours="save")),
     Row("save-1", "`rewind save`, 1 file edited ÷ opencode", None,
         _against("opencode", count=1, ours="save")),

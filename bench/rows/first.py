@@ -36,9 +36,9 @@ def _first_prompt(place: Workplace) -> Outcome:
     project = place.copy("clone")
     rewind = place.rewind(project)
 
-    def ours() -> None:
+    def ours() -> Action:
         rewind.hook("session-start", source="startup")
-        rewind.prompt()
+        return rewind.prompt()
 
     opencode = Opencode(place.spawner, project, place.fresh("clone.git"))
     taken = in_turns(place, rewind, ours, opencode, place.options.few,

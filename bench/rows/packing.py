@@ -6,7 +6,7 @@ import os
 import sqlite3
 from contextlib import closing
 
-from bench.measure import Sample, timed
+from bench.measure import Sample, Times, timed
 from bench.ours import Rewind
 from bench.rows.row import Outcome, Row, compare
 from bench.skipped import Skipped
@@ -18,8 +18,8 @@ _SAVES = 5
 def _packing(place: Workplace) -> Outcome:
     """The first save comes right after `init`, as that of an agent does."""
     rewind = place.rewind(place.copy("packing"))
-    during: list[tuple[float, float]] = []
-    without: list[tuple[float, float]] = []
+    during: list[Times] = []
+    without: list[Times] = []
     for _ in range(place.options.few):
         os.sync()
         rewind.init()

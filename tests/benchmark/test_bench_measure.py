@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,28 @@ def test_contenders_take_turns_and_each_round_starts_with_another() -> None:
 def test_the_processor_time_of_what_was_started_is_counted(place: Workplace) -> None:
     taken = interleave({"busy": place.bare_python, "idle": lambda: None}, 2)
     assert all(taken["busy"].cpu) and taken["idle"].cpu == (0, 0)
+
+
+def test_what_goes_on_alone_is_waited_for_and_not_part_of_the_time() -> None:
+    said: list[str] = []
+
+    def action() -> object:
+        said.append("begun")
+        return lambda: said.append("written")
+
+    taken = interleave({"a": action, "b": lambda: said.append("b")}, 1)
+    assert said == ["begun", "written", "b"]
+    assert taken["a"].whole[0] > taken["a"].values[0] and taken["a"].until_the_end.values == taken["a"].whole
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="orphans cannot be adopted here")
+def test_the_process_that_a_hook_leaves_is_adopted_and_its_time_counts(place: Workplace) -> None:
+    rewind = place.small_project("left", 4)
+    taken = interleave({"hook": rewind.prompt}, 2)["hook"]
+    assert rewind.count() == 3 and min(taken.cpu) > 5
+    with pytest.raises(ChildProcessError):
+        os.waitpid(json.loads((rewind.state / "hook-state.json").read_text())["left"], os.WNOHANG)
 
 
 def test_the_95th_percentile_of_twenty_rounds_is_the_slowest() -> None:
