@@ -143,14 +143,15 @@ def _forks(state: State) -> list[dict[str, Any]]:
         return []
 
 
-def capture_current(state: State, session: SessionFile | None = None) -> tuple[Captured | None, str]:
+def capture_current(state: State, session: SessionFile | None = None,
+                    end: int | None = None) -> tuple[Captured | None, str]:
     """For a checkpoint: the conversation of this session, else of the one that is going on, if any; and
-    why it is left out. Whatever is wrong with it, the code is saved."""
+    why it is left out. Whatever is wrong with it, the code is saved. What lies behind `end` came later."""
     try:
         session = session or choose_session(state).session
         from rewind.checkpoint.save.conversation import capture  # not before there is something to capture
 
-        return capture(state, session.path, session.profile), ""
+        return capture(state, session.path, session.profile, end), ""
     except (SessionNotFound, TranscriptNotFound):
         return None, ""
     except StoreUnavailable:

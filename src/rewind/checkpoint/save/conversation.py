@@ -52,22 +52,17 @@ class Captured:
                                   [(f"chat {self.data['sessionId']}", bytes.fromhex(body))])])
 
 
-def capture(state: State, path: str, profile: Profile) -> Captured | None:
-    """Store what is new in a transcript, up to its last complete line. The caller holds the lock."""
+def capture(state: State, path: str, profile: Profile, end: int | None = None) -> Captured | None:
+    """Store what is new in a transcript, up to its last complete line, or the last one before `end`. The
+    caller holds the lock."""
     with open_conversation(path, profile) as opened:
         file = stored(opened)
         for _ in range(_PATIENCE):
-            captured = _capture(state, file, path, profile)
+            captured = _capture(state, file, path, profile, end)
             # Droid rewrites line 1 in place, which moves the rest while we read: then once more.
             if captured is None or read_at(file, 0, len(captured.top)) == captured.top:
                 return captured
     return captured
-
-
-def capture_until(state: State, path: str, profile: Profile, end: int) -> Captured | None:
-    """The same up to the end of a certain line: for a checkpoint that is older than the rest."""
-    with open_conversation(path, profile) as opened:
-        return _capture(state, stored(opened), path, profile, end)
 
 
 def _capture(state: State, file: BinaryIO, path: str, profile: Profile,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from rewind.agents.profile import TREE
 from rewind.checkpoint.rewind.log.lineage import here
 from rewind.checkpoint.save.create import capture, write_record
 from rewind.checkpoint.upkeep.due import is_due
@@ -62,11 +63,15 @@ def save(state: State, description: str = "", *, kind: str = "manual", if_change
                 state.objects.commit()
                 draft.snapshot.remember(state.cache)
                 return Saved(current, False)
-            chat, note = _conversation(state, session) if session or find_session else (None, "")
             if moment and moment.is_over():
                 trigger = {**(trigger or {}), "late": True}
+            chat, note, end = None, "", _end_of(session) if session and captured else None
+            if end is None and (session or find_session):
+                chat, note = _conversation(state, session)
             if captured:
                 captured()
+            if end is not None:
+                chat, note = _conversation(state, session, end)
             saved = Saved(write_record(state, draft, kind, description, trigger, chat, kept), True, note)
             if then:
                 then(draft)
@@ -78,10 +83,19 @@ def save(state: State, description: str = "", *, kind: str = "manual", if_change
     return saved
 
 
-def _conversation(state: State, session: SessionFile | None) -> tuple[Captured | None, str]:
+def _end_of(session: SessionFile) -> int | None:
+    """Where its transcript ends now. If the agent only appends to it, the rest can be found out later."""
+    try:
+        return os.stat(session.path).st_size if session.profile.kind == TREE else None
+    except OSError:
+        return None
+
+
+def _conversation(state: State, session: SessionFile | None,
+                  end: int | None = None) -> tuple[Captured | None, str]:
     from rewind.checkpoint.conversations.which_session import capture_current
 
-    return capture_current(state, session)
+    return capture_current(state, session, end)
 
 
 def _keep_outside(state: State, paths: list[str], moment: Moment | None) -> dict[str, Any]:

@@ -23,8 +23,8 @@ FOLDER, LOCK = "queue", "queue.lock"
 _MOST = 64  # that wait in one place
 _MAX_BYTES = 1 << 20
 _OLD = 600.0  # seconds after which nobody waits any more, whoever has that process id
-# Seconds between two looks: first a few milliseconds, as a hook that is done with its look at the tree needs no
-# more, then longer and longer, for many may wait, and looking is all that they do.
+# Seconds between two looks: first a few milliseconds, as a hook that has looked at the tree needs no more.
+# Then longer and longer, for many may wait, and looking is all that they do.
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.005, 0.15
 _SLOWER = 0.4  # of the time that was waited
 

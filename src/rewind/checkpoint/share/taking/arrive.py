@@ -13,7 +13,7 @@ from typing import Any
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.log.operations import ADOPT, APPLY, REVERT
-from rewind.checkpoint.save.conversation import capture_until
+from rewind.checkpoint.save.conversation import capture
 from rewind.checkpoint.save.create import new_record
 from rewind.checkpoint.share.giving.mask import PROJECT, Masker
 from rewind.checkpoint.share.giving.outgoing import checkpoint_id
@@ -114,7 +114,7 @@ def _write_records(state: State, checked: Checked, added: Added, place: Callable
 def _record(state: State, checked: Checked, one: InCheckpoint, names: dict[str, str], rules: str,
             place: str, chat: Arrived | None) -> Record:
     meta, count = one.meta, checked.grown.count(one.root)
-    captured = (capture_until(state, chat.path, chat.profile, chat.end_of(meta["lines"]))
+    captured = (capture(state, chat.path, chat.profile, chat.end_of(meta["lines"]))
                 if chat and chat.path and meta["lines"] else None)
     state.objects.commit()
     code = {"format": "objects", "tree": one.root.hex(), "rules": rules, "fileCount": count.files,
