@@ -168,11 +168,12 @@ def read_bounded(path: str, limit: int) -> bytes:
         if info.st_size > limit:
             raise RewindError(f"{path} is {info.st_size} bytes long; at most {limit} make sense.")
         chunks = []
+        asked = max(info.st_size, 4095) + 1  # one more, to see its end at once; it may grow meanwhile
         while limit >= 0:
-            chunk = os.read(fd, 1 << 20)
-            if not chunk:
-                break
+            chunk = os.read(fd, asked)
             chunks.append(chunk)
+            if len(chunk) < asked:
+                break
             limit -= len(chunk)
         return b"".join(chunks)
     finally:

@@ -28,11 +28,12 @@ if TYPE_CHECKING:
 PACKAGE = "rewind"
 ERRORS = "rewind.errors"  # whose classes are made on demand
 FOLDER = b"package"
-# All that one of these imports is loaded along with it. A hook imports them in this order, the last five only
-# if there is a checkpoint to be made.
+# All that one of these imports is loaded along with it. A hook imports them in this order, the last six only
+# if there is a checkpoint to be made, and the last three when the agent has gone on.
 ROOTS = ("rewind.hooks.event", "rewind.hooks.handle", "rewind.checkpoint.project.known_stores",
          "rewind.hooks.memory.session_file", "rewind.hooks.making.in_time", "rewind.hooks.making.checkpoint",
-         "rewind.transcript.find", "rewind.checkpoint.save.conversation")
+         "rewind.transcript.find", "rewind.checkpoint.conversations.which_session",
+         "rewind.checkpoint.save.conversation", "rewind.checkpoint.save.create")
 HEAD = 16  # bytes that say where the code begins and how long the file is; then comes the index
 _PYCHEAD = 16  # bytes before the code, in what Python compiles
 

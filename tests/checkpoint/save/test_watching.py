@@ -26,8 +26,8 @@ sys.path.insert(0, sys.argv[1])
 from rewind.controller import Controller
 controller = Controller(sys.argv[2])
 if sys.argv[3:]:
-    from rewind.checkpoint.save import create
-    create.LARGE = int(sys.argv[3])
+    from rewind.checkpoint.save import capture
+    capture.LARGE = int(sys.argv[3])
 controller.save("by a test")
 controller.close()
 print(*sorted(name for name in sys.modules if "watch" in name))

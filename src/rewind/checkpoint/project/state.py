@@ -10,7 +10,6 @@ from rewind import jsonfile
 from rewind.checkpoint.project.identity import enter_place
 from rewind.checkpoint.project.known_stores import is_known
 from rewind.checkpoint.records.record import RecordFiles
-from rewind.checkpoint.records.timeline import Timeline
 from rewind.config.load import load_settings, load_usable
 from rewind.errors import (
     FormatTooNew,
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any
 
+    from rewind.checkpoint.records.timeline import Timeline
     from rewind.checkpoint.repair.damage import Damage
     from rewind.checkpoint.rewind.log.operations import Operation, Operations
     from rewind.config.load import Settings
@@ -173,6 +173,8 @@ class State:
     @property
     def timeline(self) -> Timeline:
         if self._timeline is None:
+            from rewind.checkpoint.records.timeline import Timeline
+
             self._timeline = Timeline(self.files, self.derived, self.place)
         return self._timeline
 

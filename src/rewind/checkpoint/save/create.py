@@ -1,4 +1,4 @@
-"""Making a checkpoint: content first, durable; then the record that points at it; then the rest."""
+"""The record of a checkpoint: content first, durable; then the record that points at it; then the rest."""
 
 from __future__ import annotations
 
@@ -8,158 +8,17 @@ import time
 from rewind.checkpoint.project.vanished import note_vanished
 from rewind.checkpoint.records.record import ARCHIVE, FORMAT, Record
 from rewind.checkpoint.rewind.log.lineage import here
-from rewind.fast.blake2 import digest
 from rewind.files import PRIVATE_FILE
-from rewind.snapshot.git.head import git_head
-from rewind.snapshot.rules.gitfiles import work_tree_top
-from rewind.snapshot.scan.cache import ScanCache
-from rewind.snapshot.scan.scan import scan
-from rewind.store.objects import ObjectStore, remove_database
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.save.capture import Draft
     from rewind.checkpoint.save.conversation import Captured
-    from rewind.snapshot.rules.rules import Rules
-    from rewind.snapshot.scan.build import Progress, Snapshot
-    from rewind.snapshot.scan.moment import Moment
     from rewind.snapshot.trees.change import Trees
-    from rewind.snapshot.watchman.monitor import Monitor
-
-LARGE = 20_000  # files from which on a monitor is looked for
-
-
-class Draft:
-    """A snapshot that is captured but has no record yet. `git`: where the user's repository stands."""
-
-    def __init__(self, snapshot: Snapshot, code: dict[str, Any], git: dict[str, str | None] | None,
-                 archive: ObjectStore | None) -> None:
-        self.snapshot = snapshot
-        self.code = code
-        self.git = git
-        self.archive = archive  # the temporary store from which an archive is written
-
-    def close(self) -> None:
-        if self.archive:
-            self.archive.close()
-            remove_database(self.archive.path)
-
-
-def capture(state: State, rules: Rules, progress: Progress | None = None,
-            moment: Moment | None = None, *, aside: bool = True, trusting: bool = False) -> Draft:
-    """Store the whole tree as it is now. The caller holds the lock, and has it again afterwards: the tree is
-    looked at and read while other places may write, unless not `aside`. `trusting`: a monitor's word that
-    nothing changed is enough; else it is checked."""
-    if state.settings.get("storage.format") == "archive":
-        return _capture_apart(state, rules, progress, moment)
-    store = state.objects
-    before = store.added
-    monitor = _monitor(state, rules, trusting)
-
-    def look() -> Snapshot:
-        return scan(state.root, rules, state.cache, store, keep=True,
-                    now_ns=state.lock_now_ns, progress=progress, moment=moment, monitor=monitor)
-
-    try:
-        snapshot = _look_aside(state, look) if aside else look()
-        rules_id = _put_rules(state, rules, store)
-    except BaseException:
-        store.rollback()
-        raise
-    finally:
-        if monitor:
-            monitor.close()
-    if monitor and monitor.missed:
-        from rewind.checkpoint.save.watching import turn_off
-
-        turn_off(state, monitor.missed)
-    _sweep_leftovers(state, snapshot)
-    return Draft(snapshot, _code(snapshot, "objects", rules_id, store.added - before), _git(state), None)
-
-
-def _monitor(state: State, rules: Rules, trusting: bool) -> Monitor | None:
-    """Where a project is small, a walk takes less time than to find out who could know better."""
-    wanted = state.settings.get("scan.monitor")
-    if wanted == "off" or rules.forced or (wanted == "auto" and state.cache.files() <= LARGE):
-        return None
-    from rewind.checkpoint.save.watching import monitor_for
-
-    return monitor_for(state, check=not trusting)
-
-
-def _look_aside(state: State, look: Callable[[], Snapshot]) -> Snapshot:
-    """Meanwhile a collection may have deleted an object that was found in the store, or a hook of an earlier
-    version, which knows no lock of a place, may have looked here: then once more, with the lock."""
-    version = state.cache.version()
-    with state.aside():
-        snapshot = look()
-    if state.cache.version() == version and state.objects.is_all_there():
-        return snapshot
-    return look()
-
-
-def _sweep_leftovers(state: State, snapshot: Snapshot) -> None:
-    """Temporary names of an earlier restore that was killed; the lock says that nobody uses them."""
-    if not snapshot.temps:
-        return
-    from rewind.snapshot.scan.folders import Folders
-
-    with Folders(state.root) as folders:
-        for path in snapshot.temps:
-            folder, name = os.path.split(path)
-            try:
-                os.unlink(name, dir_fd=folders.fd(folder))
-            except OSError:
-                pass  # a directory by that name is not ours
-
-
-def _put_rules(state: State, rules: Rules, store: ObjectStore) -> bytes:
-    """The rules are the same as last time, nearly always: then neither hashed nor stored again."""
-    blob = rules.to_json()
-    quick = digest(blob)
-    rows = state.scanned.query("SELECT value FROM facts WHERE key='rules'")
-    if rows and rows[0][0][:16] == quick and store.has(rows[0][0][16:]):
-        return bytes(rows[0][0][16:])
-    oid = store.put(blob)
-    state.scanned.write([("INSERT OR REPLACE INTO facts VALUES('rules', ?)", [(quick + oid,)])])
-    return oid
-
-
-def _capture_apart(state: State, rules: Rules, progress: Progress | None, moment: Moment | None) -> Draft:
-    """An archive holds everything, so everything is read; nothing of it goes to the object store."""
-    store = ObjectStore(state.project.path(f"temporary-{os.getpid()}.db"), create=True)
-    try:
-        with state.aside():
-            snapshot = scan(state.root, rules, ScanCache(None), store, keep=True,
-                            now_ns=state.lock_now_ns, progress=progress, moment=moment)
-        rules_id = store.put(rules.to_json())
-        store.commit()
-    except BaseException:
-        store.close()
-        remove_database(store.path)
-        raise
-    return Draft(snapshot, _code(snapshot, "archive", rules_id, 0), _git(state), store)
-
-
-def _git(state: State) -> dict[str, str | None] | None:
-    return git_head(work_tree_top(state.root))
-
-
-def _code(snapshot: Snapshot, form: str, rules_id: bytes, new_bytes: int) -> dict[str, Any]:
-    return {"format": form, "tree": snapshot.root.hex(), "rules": rules_id.hex(),
-            "fileCount": snapshot.files, "totalSize": snapshot.bytes, "newBytes": new_bytes,
-            "uncovered": snapshot.uncovered, **_torn(snapshot.torn)}
-
-
-def _torn(paths: list[bytes]) -> dict[str, Any]:
-    if not paths:
-        return {}
-    from rewind.checkpoint.rewind.files.torn import recorded
-
-    return recorded(paths)
+    from rewind.store.objects import ObjectStore
 
 
 def write_record(state: State, draft: Draft, kind: str, description: str,

@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 
 from rewind.agents.profile import TREE
-from rewind.checkpoint.rewind.log.lineage import here
-from rewind.checkpoint.save.create import capture, write_record
-from rewind.checkpoint.upkeep.due import is_due
+from rewind.checkpoint.save.capture import capture
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,11 +14,14 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.save.capture import Draft
     from rewind.checkpoint.save.conversation import Captured
-    from rewind.checkpoint.save.create import Draft
     from rewind.snapshot.scan.build import Progress
     from rewind.snapshot.scan.moment import Moment
     from rewind.transcript.find import SessionFile
+
+
+AUTO = "auto"  # the kind of what hooks make; of the first one in a place, "initial"
 
 
 class Saved:
@@ -58,7 +59,7 @@ def save(state: State, description: str = "", *, kind: str = "manual", if_change
         # What is kept by now is in no checkpoint yet, and a collection could take it for unused.
         draft = capture(state, state.rules(), progress, moment, aside=not kept, trusting=True)
         try:
-            current = here(state) if if_changed else None
+            current = _here(state) if if_changed else None
             if current and current.tree == draft.snapshot.root:
                 state.objects.commit()
                 draft.snapshot.remember(state.cache)
@@ -72,15 +73,38 @@ def save(state: State, description: str = "", *, kind: str = "manual", if_change
                 captured()
             if end is not None:
                 chat, note = _conversation(state, session, end)
-            saved = Saved(write_record(state, draft, kind, description, trigger, chat, kept), True, note)
+            saved = Saved(_record(state, draft, kind, description, trigger, chat, kept), True, note)
             if then:
                 then(draft)
         finally:
             draft.close()
-        chore = "gc" if is_due(state) else "pack" if state.objects.has_loose() else ""
+        chore = _due(state)
     if chore:
         _later(state, chore)
     return saved
+
+
+# An agent that waits has gone on before the code for any of this is loaded.
+
+def _record(state: State, draft: Draft, kind: str, *more: Any) -> Record:
+    from rewind.checkpoint.save.create import write_record
+
+    if kind == AUTO and not state.timeline.newest_here():
+        kind = "initial"
+    return write_record(state, draft, kind, *more)
+
+
+def _due(state: State) -> str:
+    """The chore that is to be done next, if any."""
+    from rewind.checkpoint.upkeep.due import is_due
+
+    return "gc" if is_due(state) else "pack" if state.objects.has_loose() else ""
+
+
+def _here(state: State) -> Record | None:
+    from rewind.checkpoint.rewind.log.lineage import here
+
+    return here(state)
 
 
 def _end_of(session: SessionFile) -> int | None:

@@ -8,8 +8,7 @@ import time
 
 from rewind.agents.registry import each_profile, is_under_root
 from rewind.checkpoint.project.state import State
-from rewind.checkpoint.save.create import write_record
-from rewind.checkpoint.save.save import save
+from rewind.checkpoint.save.save import AUTO, save
 from rewind.errors import StoreMoved
 from rewind.hooks.memory.hook_state import HookState
 from rewind.hooks.memory.in_turn import InTurn
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rewind.agents.profile import Profile
+    from rewind.checkpoint.save.capture import Draft
     from rewind.checkpoint.save.conversation import Captured
-    from rewind.checkpoint.save.create import Draft
     from rewind.hooks.making.in_time import Work
     from rewind.hooks.making.queue import Queue, Request
     from rewind.paths import Project
@@ -60,9 +59,8 @@ class Making:
     def _own(self) -> bool:
         work = self._work
         try:
-            kind = "auto" if self._state.timeline.newest_here() else "initial"
             session = _session(work.event.profile, own_transcript(work.event))
-            return self._make(_Look(work, self._state, self._queue), kind, session, work.outside, work.let_go)
+            return self._make(_Look(work, self._state, self._queue), session, work.outside, work.let_go)
         except BaseException:
             self._state.close()
             raise
@@ -77,13 +75,13 @@ class Making:
             if db.is_wal_over(_LONG_WAL):
                 db.fold()
 
-    def _make(self, look: _Look, kind: str, session: SessionFile | None,
+    def _make(self, look: _Look, session: SessionFile | None,
               outside: list[str] | None = None, captured: Callable[[], None] | None = None) -> bool:
         one = look.first
         self._state.objects.folds = False
         self._state.scanned.put_off_folding()
         try:
-            save(self._state, one.description, kind=kind, trigger=one.trigger, session=session,
+            save(self._state, one.description, kind=AUTO, trigger=one.trigger, session=session,
                  find_session=False, wait=self._work.left(), first=look.begin, moment=one.moment,
                  outside=outside, captured=captured, then=look.record_others)
         except _ToldTwice:
@@ -97,7 +95,7 @@ class Making:
 
     def for_other(self, one: Request) -> None:
         look = _Look(_Served(one, self._work.project), self._state, self._queue)
-        if not self._make(look, "auto", _session_of(one, self._work.project.home)):
+        if not self._make(look, _session_of(one, self._work.project.home)):
             one.mark_done()
 
 
@@ -171,6 +169,8 @@ class _Look:
         return [one for one in self._others if self._is_late or one.until > done]
 
     def _record(self, one: Request, draft: Draft) -> None:
+        from rewind.checkpoint.save.create import write_record
+
         trigger = {**one.trigger, "late": True} if self._is_late else one.trigger
         write_record(self._state, draft, "auto", one.description, trigger, self._conversation(one))
 

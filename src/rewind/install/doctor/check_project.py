@@ -15,7 +15,7 @@ from rewind.checkpoint.project.state import State
 from rewind.checkpoint.project.vanished import vanished
 from rewind.checkpoint.records.record import timestamp
 from rewind.checkpoint.rewind.words import interrupted_text
-from rewind.checkpoint.save.create import LARGE
+from rewind.checkpoint.save.capture import LARGE
 from rewind.checkpoint.upkeep import retention
 from rewind.config.load import Settings
 from rewind.errors import RewindError

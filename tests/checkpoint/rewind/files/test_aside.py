@@ -18,7 +18,8 @@ import pytest
 from checkpoint.project.test_places import Repository, cli, repository  # noqa: F401
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.target import AtCheckpoint
-from rewind.checkpoint.save.create import capture, write_record
+from rewind.checkpoint.save.capture import capture
+from rewind.checkpoint.save.create import write_record
 from rewind.controller import Controller
 from rewind.errors import Locked
 from rewind_cli import CHECKOUT, tree_state

@@ -12,7 +12,7 @@ from rewind.checkpoint.rewind.files.file_plan import MAX_CHANGES, NOT_EMPTY, Kep
 from rewind.checkpoint.rewind.files.kept_copies import Unasked, keep_copies, kept_note
 from rewind.checkpoint.rewind.files.left_alone import LeftAlone
 from rewind.checkpoint.rewind.log.lineage import here
-from rewind.checkpoint.save.create import Draft, capture
+from rewind.checkpoint.save.capture import Draft, capture
 from rewind.errors import (
     BackupFailed,
     ChangedSincePlan,
