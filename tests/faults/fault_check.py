@@ -19,6 +19,7 @@ from fault_points import KILL, Run
 from fault_scenarios import Scenario
 from fault_world import Facts, World
 
+from hook_scene import wait_for_made
 from rewind_cli import Result, differences, tree_state
 
 _STEPS = 6  # no scenario leaves more steps than that to take back
@@ -338,6 +339,7 @@ class Check:
         done = subprocess.run(world.hook_command("stop"), input=world.payload("Stop", prompt=2, extra="next"),
                               env=world.env, cwd=world.project, capture_output=True, check=False, timeout=60)
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b""), done
+        wait_for_made(world.home, world.project)
         assert (world.state / "store.json").exists() or not self.scenario.protected
         if self.scenario.protected:
             assert len(world.look().records) > len(self.before.records), world.logged()

@@ -419,7 +419,8 @@ CHECKPOINT = """\
     checkpoint.project.known_stores checkpoint.project.state checkpoint.project.vanished
     checkpoint.records checkpoint.records.record checkpoint.records.seal checkpoint.records.timeline
     checkpoint.rewind checkpoint.rewind.log checkpoint.rewind.log.lineage
-    checkpoint.rewind.log.operations checkpoint.save checkpoint.save.create checkpoint.save.save
+    checkpoint.rewind.log.operations checkpoint.save checkpoint.save.capture checkpoint.save.create
+    checkpoint.save.save
     checkpoint.upkeep checkpoint.upkeep.due config config.ignore_list config.load config.settings
     config.strictjson errors fast fast.blake2 fast.quickjson fast.sha256 fast.sqlite files hooks
     hooks.decide hooks.entry hooks.event hooks.handle hooks.making hooks.making.checkpoint
@@ -441,7 +442,7 @@ CONVERSATION = """\
 
 @pytest.mark.parametrize("with_transcript", [False, True])
 def test_a_checkpoint_loads_these_modules_and_no_others(rewind: Rewind, with_transcript: bool) -> None:
-    """78 of them, and 13 for a conversation, folders included. Each costs every checkpoint a tenth of a
+    """79 of them, and 13 for a conversation, folders included. Each costs every checkpoint a tenth of a
     millisecond or more."""
     rewind.init()
     (rewind.home / ".rewind" / "config.json").write_text('{\n  "tier": "balanced"\n}\n')

@@ -53,6 +53,11 @@ def pack(data: bytes, loose: bool = False, level: int = 1) -> bytes:
     return _RAW + data
 
 
+def compressed(packed: bytes) -> bytes:
+    """What was packed loosely, as it would have been otherwise."""
+    return pack(packed[1:]) if is_loose(packed) else packed
+
+
 def raw(data: bytes) -> bytes:
     return _RAW + data
 

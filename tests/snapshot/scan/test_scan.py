@@ -18,16 +18,19 @@ from typing import Any, Callable, Optional
 
 import pytest
 
+from rewind.errors import StoreDamaged
 from rewind.snapshot.rules.rules import Rules
 from rewind.snapshot.scan import build, walk
 from rewind.snapshot.scan import scan as scanning
 from rewind.snapshot.scan.build import Snapshot
 from rewind.snapshot.scan.cache import ScanCache
+from rewind.snapshot.scan.moment import Moment
 from rewind.snapshot.scan.read import read_file
 from rewind.snapshot.scan.scan import scan
 from rewind.snapshot.trees.content import whole
 from rewind.snapshot.trees.listing import every_path
 from rewind.snapshot.trees.tree import DIR, FILE, LINK, UNCOVERED, TreeEntry
+from rewind.store.blobs import is_loose
 from rewind.store.derived import DerivedDb
 from rewind.store.objects import ObjectStore
 
@@ -683,6 +686,73 @@ def test_with_hardly_anything_held_in_memory_the_same_tree_is_found(
     assert settled.reads == [] and entries[b"d5/inner/file"].size == len("changed\n")
     assert found.root == settled.fresh_root()
     assert len([entry for entry in entries.values() if entry.kind == FILE]) == 40 + len([".gitignore"] * 2)
+
+
+# somebody waits until everything has been read
+
+class Waiter:
+    """What had been read when it was told that nothing more will be."""
+
+    def __init__(self, look: Scanner) -> None:
+        self.look = look
+        self.told: list[list[bytes]] = []
+        self.do: Callable[[], object] = lambda: None
+
+    def scan(self, moment: Optional[Moment] = None, cache: Optional[ScanCache] = None) -> Snapshot:
+        self.look.reads.clear()
+        self.told.clear()
+        snapshot = scan(os.fsencode(self.look.root), self.look.rules, cache or ScanCache(self.look.derived),
+                        self.look.store, keep=True, processes=1, moment=moment, all_read=self._all_read)
+        self.look.store.commit()
+        snapshot.remember(ScanCache(self.look.derived))
+        return snapshot
+
+    def _all_read(self) -> None:
+        self.told.append(list(self.look.reads))
+        self.do()
+
+
+@pytest.mark.parametrize("at_once", [1, 256])
+@pytest.mark.parametrize("bulk", [0, 8 << 20])
+def test_who_waits_is_told_once_when_all_is_read_and_before_it_is_stored(
+        settled: Scanner, monkeypatch: pytest.MonkeyPatch, at_once: int, bulk: int) -> None:
+    monkeypatch.setattr(build, "_AT_ONCE", at_once)
+    monkeypatch.setattr(build, "_BULK_BYTES", bulk)
+    fill(settled.root)
+    (settled.root / "copy").write_text("read me\n")
+    (settled.root / "long").write_text("compress me " * 100)
+    waiter = Waiter(settled)
+    waiter.do = lambda: [path.write_text("later\n") for path in settled.root.rglob("*.py")]
+    found = waiter.scan()
+    assert waiter.told == [settled.reads] and len(settled.reads) == 5
+    entries = dict(every_path(found.root, found.tree))
+    assert whole(entries[b"src/app.py"], settled.store) == b"print(1)\n"
+    assert whole(entries[b"src/deep/lib.py"], settled.store) == b"x = 1\n"
+    assert is_loose(settled.store.packed(entries[b"long"].ref)) is not bool(bulk)
+    waiter.do = lambda: None
+    found = waiter.scan()
+    assert sorted(settled.reads) == [b"src/app.py", b"src/deep/lib.py"] and waiter.told == [settled.reads]
+    assert found.root == settled.fresh_root()
+    assert waiter.scan().root == found.root and waiter.told == [[]]
+
+
+def test_what_is_read_again_after_somebody_was_told_is_late(settled: Scanner,
+                                                            monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(settled.root)
+    settled()
+    right = build.Builder._store_trees
+
+    def damaged(self: Any) -> None:
+        monkeypatch.setattr(build.Builder, "_store_trees", right)
+        raise StoreDamaged(what="a tree")
+
+    monkeypatch.setattr(build.Builder, "_store_trees", damaged)
+    waiter = Waiter(settled)
+    waiter.do = lambda: (settled.root / "README").write_text("the agent is at work\n")
+    moment = Moment(60)
+    found = waiter.scan(moment)
+    assert len(waiter.told) == 1 and found.is_late and moment.is_over()
+    assert reasons(dict(every_path(found.root, found.tree))) == {b"README": b"changed"}
 
 
 @pytest.mark.parametrize("processes", [2, 3])

@@ -231,10 +231,14 @@ class State:
 
     def aside(self) -> _Aside:
         """`with state.aside():` around what takes long and is about this place alone: others may write to the
-        store meanwhile. Not in a project with one place, where there are no others; not while something is
-        stored that no checkpoint has yet, nor in a store without any: there the lock is kept."""
-        can = self.held and len(self.places()) > 1 and self.files.extent()[0] and not self.objects.is_writing
-        return _Aside(self, self.held if can else None)
+        store meanwhile."""
+        return _Aside(self, self.held if self.can_step_aside() else None)
+
+    def can_step_aside(self) -> bool:
+        """Not in a project with one place, where there are no others; not while something is stored that no
+        checkpoint has yet, nor in a store without any: there the lock is kept."""
+        return bool(self.held and len(self.places()) > 1 and self.files.extent()[0]
+                    and not self.objects.is_writing)
 
     def dir_of(self, place: str) -> str:
         """Where the state of a place is that belongs to it alone."""

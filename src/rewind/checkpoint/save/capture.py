@@ -42,22 +42,35 @@ class Draft:
 
 
 def capture(state: State, rules: Rules, progress: Progress | None = None,
-            moment: Moment | None = None, *, aside: bool = True, trusting: bool = False) -> Draft:
+            moment: Moment | None = None, *, aside: bool = True, trusting: bool = False,
+            all_read: Callable[[], None] | None = None) -> Draft:
     """Store the whole tree as it is now. The caller holds the lock, and has it again afterwards: the tree is
     looked at and read while other places may write, unless not `aside`. `trusting`: a monitor's word that
-    nothing changed is enough; else it is checked."""
+    nothing changed is enough; else it is checked. `all_read` is called once, when nothing more will be read
+    and the user's repository has been looked at."""
     if state.settings.get("storage.format") == "archive":
-        return _capture_apart(state, rules, progress, moment)
+        return _capture_apart(state, rules, progress, moment, all_read)
+    git: list[dict[str, str | None] | None] = []
+
+    def note() -> None:
+        git.append(_git(state))
+        if all_read:
+            all_read()
+
     store = state.objects
     before = store.added
     monitor = _monitor(state, rules, trusting)
 
-    def look() -> Snapshot:
-        return scan(state.root, rules, state.cache, store, keep=True,
-                    now_ns=state.lock_now_ns, progress=progress, moment=moment, monitor=monitor)
+    def look(all_read: Callable[[], None] | None = None) -> Snapshot:
+        return scan(state.root, rules, state.cache, store, keep=True, now_ns=state.lock_now_ns,
+                    progress=progress, moment=moment, monitor=monitor, all_read=all_read)
 
     try:
-        snapshot = _look_aside(state, look) if aside else look()
+        if all_read and not (aside and state.can_step_aside()):
+            snapshot = look(note)
+        else:
+            snapshot = _look_aside(state, look) if aside else look()
+            note()
         rules_id = _put_rules(state, rules, store)
     except BaseException:
         store.rollback()
@@ -70,7 +83,7 @@ def capture(state: State, rules: Rules, progress: Progress | None = None,
 
         turn_off(state, monitor.missed)
     _sweep_leftovers(state, snapshot)
-    return Draft(snapshot, _code(snapshot, "objects", rules_id, store.added - before), _git(state), None)
+    return Draft(snapshot, _code(snapshot, "objects", rules_id, store.added - before), git[0], None)
 
 
 def _monitor(state: State, rules: Rules, trusting: bool) -> Monitor | None:
@@ -121,20 +134,24 @@ def _put_rules(state: State, rules: Rules, store: ObjectStore) -> bytes:
     return oid
 
 
-def _capture_apart(state: State, rules: Rules, progress: Progress | None, moment: Moment | None) -> Draft:
+def _capture_apart(state: State, rules: Rules, progress: Progress | None, moment: Moment | None,
+                   all_read: Callable[[], None] | None) -> Draft:
     """An archive holds everything, so everything is read; nothing of it goes to the object store."""
     store = ObjectStore(state.project.path(f"temporary-{os.getpid()}.db"), create=True)
     try:
         with state.aside():
             snapshot = scan(state.root, rules, ScanCache(None), store, keep=True,
                             now_ns=state.lock_now_ns, progress=progress, moment=moment)
+        git = _git(state)
+        if all_read:
+            all_read()
         rules_id = store.put(rules.to_json())
         store.commit()
     except BaseException:
         store.close()
         remove_database(store.path)
         raise
-    return Draft(snapshot, _code(snapshot, "archive", rules_id, 0), _git(state), store)
+    return Draft(snapshot, _code(snapshot, "archive", rules_id, 0), git, store)
 
 
 def _git(state: State) -> dict[str, str | None] | None:

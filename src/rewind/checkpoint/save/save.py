@@ -51,28 +51,36 @@ def save(state: State, description: str = "", *, kind: str = "manual", if_change
     called as soon as the lock is had, `captured` when all that the checkpoint consists of has been read, and
     `then` before the lock is let go, for more records of the same snapshot; what is made after `moment` is
     late. `outside` are files that the agent is about to edit, and that lie outside the project."""
+    is_late, end = False, None
+    # What only grows can be read up to here afterwards.
+    waits = captured is not None and (session is None or session.profile.kind == TREE)
+
+    def all_read() -> None:
+        nonlocal is_late, end
+        is_late = moment is not None and moment.is_over()
+        end = _size_of(session) if session and waits else None
+        if captured:
+            captured()
+
     with state.locked("save", wait):
         if first:
             first()
         # Before the project is looked at, which may take longer than the agent's tool waits.
         kept = _keep_outside(state, outside, moment) if outside else {}
         # What is kept by now is in no checkpoint yet, and a collection could take it for unused.
-        draft = capture(state, state.rules(), progress, moment, aside=not kept, trusting=True)
+        draft = capture(state, state.rules(), progress, moment, aside=not kept, trusting=True,
+                        all_read=all_read if waits else None)
         try:
             current = _here(state) if if_changed else None
             if current and current.tree == draft.snapshot.root:
                 state.objects.commit()
                 draft.snapshot.remember(state.cache)
                 return Saved(current, False)
-            if moment and moment.is_over():
+            chat, note = _conversation(state, session, end) if session or find_session else (None, "")
+            if not waits:
+                all_read()
+            if is_late or draft.snapshot.is_late:
                 trigger = {**(trigger or {}), "late": True}
-            chat, note, end = None, "", _end_of(session) if session and captured else None
-            if end is None and (session or find_session):
-                chat, note = _conversation(state, session)
-            if captured:
-                captured()
-            if end is not None:
-                chat, note = _conversation(state, session, end)
             saved = Saved(_record(state, draft, kind, description, trigger, chat, kept), True, note)
             if then:
                 then(draft)
@@ -107,16 +115,15 @@ def _here(state: State) -> Record | None:
     return here(state)
 
 
-def _end_of(session: SessionFile) -> int | None:
-    """Where its transcript ends now. If the agent only appends to it, the rest can be found out later."""
+def _size_of(session: SessionFile) -> int | None:
     try:
-        return os.stat(session.path).st_size if session.profile.kind == TREE else None
+        return os.stat(session.path).st_size
     except OSError:
         return None
 
 
 def _conversation(state: State, session: SessionFile | None,
-                  end: int | None = None) -> tuple[Captured | None, str]:
+                  end: int | None) -> tuple[Captured | None, str]:
     from rewind.checkpoint.conversations.which_session import capture_current
 
     return capture_current(state, session, end)

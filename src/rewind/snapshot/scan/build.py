@@ -22,7 +22,7 @@ from rewind.snapshot.scan.read import (
 )
 from rewind.snapshot.scan.sqlite_files import companions, is_database_at, is_journal_at
 from rewind.snapshot.trees.tree import DIR, FILES, LINK, UNCOVERED, Tree, TreeEntry, with_trees
-from rewind.store.blobs import oid_of, pack_hashes
+from rewind.store.blobs import compressed, oid_of, pack_hashes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from rewind.snapshot.scan.cache import KnownDirs, ScanCache
     from rewind.snapshot.scan.moment import Moment
     from rewind.snapshot.scan.read import Read
+    from rewind.store.blobs import BlobSink
     from rewind.store.objects import ObjectStore
 
     Progress = Callable[[str, int, int], None]
@@ -61,6 +62,7 @@ class Snapshot:
         self.bytes = 0
         self.uncovered = 0
         self.temps: list[bytes] = []
+        self.is_late = False  # it was read again when somebody had been told that all had been read
         self.torn: list[bytes] = []  # databases that were written faster than they could be copied
         self.known: dict[bytes, w.Known] = {}  # rows for the cache, once everything is committed
         self.stats: dict[bytes, bytes] = {}
@@ -107,18 +109,44 @@ class _Look:
         self.settled = True  # else the next scan must look again
 
 
+class _Held:
+    """What has been read, uncompressed: somebody waits, and is told before it is stored."""
+
+    in_bulk = True  # for `pack`
+
+    def __init__(self) -> None:
+        self._blobs: dict[bytes, bytes] = {}
+
+    def has(self, oid: bytes) -> bool:
+        return oid in self._blobs
+
+    def put_packed(self, oid: bytes, packed: bytes) -> None:
+        self._blobs[oid] = packed
+
+    def store(self, sink: ObjectStore) -> None:
+        there = sink.those_there(self._blobs)
+        for oid, packed in self._blobs.items():
+            if oid not in there:
+                sink.put_packed(oid, compressed(packed))
+        self._blobs.clear()
+
+
 class Builder:
     """Every directory is dealt with once, after all that lie in it, and then let go: a first look at a
     million files must not have all of them in memory twice."""
 
     def __init__(self, root: bytes, rules: Rules, cache: ScanCache, store: ObjectStore | None,
                  keep: bool, known: KnownDirs, found: w.Walked, racy_from: int,
-                 progress: Progress | None, moment: Moment | None = None) -> None:
+                 progress: Progress | None, moment: Moment | None = None,
+                 all_read: Callable[[], None] | None = None) -> None:
+        """`all_read` is called as soon as nothing more will be read, and before the rest is done."""
         self.root = root
         self.rules = rules
         self.cache = cache
         self.store = store
         self.sink = store if keep else None
+        self.all_read = all_read
+        self.held = _Held() if all_read else None
         self.known = known
         self.found = found
         self.racy_from = racy_from
@@ -134,30 +162,44 @@ class Builder:
         self.at_hand: set[bytes] = set()  # trees of the last scan, directly in them, that are in the store
         self.waiting: dict[bytes, bytes] = {}  # new trees that are not stored yet
         self.inside: dict[bytes, list[bytes]] = {}  # directory as it was -> those in it that are not
-        self.held = 0
+        self.in_memory = 0  # entries of trees
         self.read_bytes = 0
 
     def build(self) -> Snapshot:
         sink = self.sink
-        if sink and self._new_bytes() > _BULK_BYTES:
-            sink.begin_bulk()
+        if self._new_bytes() > _BULK_BYTES:
+            self._begin_bulk()
         folders = self._bottom_up()
         with Folders(self.root) as self.folders:
-            for at in range(0, len(folders), _AT_ONCE):
+            for at in range(0, max(1, len(folders)), _AT_ONCE):
                 part = folders[at:at + _AT_ONCE]
                 self._fetch(part)
-                for folder in part:
-                    self._make(folder)
+                looks = [(folder, self._read_folder(folder)) for folder in part]
+                if self.all_read and at + _AT_ONCE >= len(folders):
+                    self.all_read()
+                self._store_held()
+                for folder, look in looks:
+                    self._make(folder, look)
                 self._store_trees()
-                if sink and self.held > _MOST_HELD:
+                if sink and self.in_memory > _MOST_HELD:
                     self.out.trees.clear()
                     self.out.blobs.clear()
-                    self.held = 0
+                    self.in_memory = 0
         if sink and sink.in_bulk:
             sink.end_bulk()
         out, top = self.out, self._top()
         out.root, out.files, out.bytes, out.uncovered = top.tree, top.files, top.size, top.uncovered
         return out
+
+    def _begin_bulk(self) -> None:
+        self._store_held()
+        self.held = None
+        if self.sink and not self.sink.in_bulk:
+            self.sink.begin_bulk()
+
+    def _store_held(self) -> None:
+        if self.held and self.sink:
+            self.held.store(self.sink)
 
     def _top(self) -> w.Known:
         made = self.out.known.get(b"")
@@ -213,7 +255,7 @@ class Builder:
 
     def _hold(self, oid: bytes, blob: bytes) -> None:
         self.out.blobs[oid] = blob
-        self.held += len(blob) // 64
+        self.in_memory += len(blob) // 64
 
     def _children(self, folder: bytes) -> list[bytes]:
         listing = self.found.changed.get(folder)
@@ -227,7 +269,15 @@ class Builder:
 
     # one directory
 
-    def _make(self, folder: bytes) -> None:
+    def _read_folder(self, folder: bytes) -> _Look | None:
+        """None where nothing changed in it, and where nothing can be read."""
+        listing = self.found.changed.get(folder)
+        look = self._look_into(listing) if listing else None
+        if look and self.moment and self.moment.is_over():
+            self._leave_open(look)
+        return look
+
+    def _make(self, folder: bytes, look: _Look | None) -> None:
         listing = self.found.changed.pop(folder, None)
         old = self.known.get(folder)
         if listing is None:
@@ -241,12 +291,9 @@ class Builder:
                 sig = old.sig if settled else b""
                 self._note(folder, old, sig, old.marks, Tree(entries, tree.partial), below)
             return
-        look = self._look_into(listing)
         if look is None:
             return
         entries = look.entries
-        if self.moment and self.moment.is_over():
-            self._leave_open(look)
         below, settled = self._give_trees(folder, entries)
         sig = listing.sig if settled and look.settled and not look.racy else b""
         partial = PINS_ONLY if listing.mode == w.PINS_ONLY else b""
@@ -326,7 +373,7 @@ class Builder:
     def _put(self, tree: Tree) -> bytes:
         oid = self._put_blob(tree.encode())
         self.out.trees[oid] = tree
-        self.held += len(tree.entries)
+        self.in_memory += len(tree.entries)
         return oid
 
     def _put_blob(self, blob: bytes) -> bytes:
@@ -405,16 +452,20 @@ class Builder:
 
     def _read(self, look: _Look, rows: list[tuple[Any, ...]]) -> None:
         self.read_bytes += sum(row[1] for row in rows)
-        if self.sink and self.read_bytes > _BULK_BYTES and not self.sink.in_bulk:
-            self.sink.begin_bulk()
+        if self.read_bytes > _BULK_BYTES:
+            self._begin_bulk()
+        sink = self._reads_into()
         for number, row in enumerate(rows):
             if self.progress and not number % 64:
                 self.progress("Reading files", self.done, self.total)
-            self._take(look, row[0], read_file(row[0], self.sink, row[1:], look.fd, look.limit,
+            self._take(look, row[0], read_file(row[0], sink, row[1:], look.fd, look.limit,
                                                 row[0] in look.racy))
             self.done += 1
         if rows:
             self._settle_databases(look)
+
+    def _reads_into(self) -> BlobSink | None:
+        return self.held if self.held and self.sink else self.sink
 
     def _read_link(self, look: _Look, name: bytes) -> None:
         try:
@@ -535,7 +586,7 @@ class Builder:
             look.entries.update((name, TreeEntry(UNCOVERED, 0, 0, CHANGED)) for name in members)
             return
         for name, file in copied.files.items():
-            kind, size, ref = store_pieces(file.pieces(), self.sink)
+            kind, size, ref = store_pieces(file.pieces(), self._reads_into())
             look.entries[name] = TreeEntry(kind, file.signature[4] & 0o7777, size, ref)
         copied.close()
         if copied.torn:
@@ -556,7 +607,7 @@ class Builder:
                 break
             for name in members:
                 look.entries.pop(name, None)
-                self._take(look, name, read_file(name, self.sink, None, look.fd, look.limit))
+                self._take(look, name, read_file(name, self._reads_into(), None, look.fd, look.limit))
         if any(name in look.entries and look.entries[name].ref == CHANGED for name in members):
             # One of them without the others would not be a database.
             look.entries.update((name, TreeEntry(UNCOVERED, 0, 0, CHANGED)) for name in members)

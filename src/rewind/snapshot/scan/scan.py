@@ -16,6 +16,8 @@ from rewind.snapshot.scan.walk import Walker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rewind.snapshot.rules.rules import Rules
     from rewind.snapshot.scan.build import Progress, Snapshot
     from rewind.snapshot.scan.moment import Moment
@@ -26,9 +28,9 @@ if TYPE_CHECKING:
 def scan(root: bytes, rules: Rules, cache: ScanCache, store: ObjectStore | None, *,
          keep: bool, now_ns: int | None = None, processes: int = 0,
          progress: Progress | None = None, moment: Moment | None = None,
-         monitor: Monitor | None = None) -> Snapshot:
+         monitor: Monitor | None = None, all_read: Callable[[], None] | None = None) -> Snapshot:
     """Look at the whole tree. `keep` stores what is new; `now_ns` is the file system's clock. `monitor` may
-    know that most of it need not be looked at."""
+    know that most of it need not be looked at. `all_read` is called once nothing more will be read."""
     start = min(now_ns or time.time_ns(), time.time_ns())
     if moment:
         moment.begin(now_ns or time.time_ns())
@@ -38,6 +40,13 @@ def scan(root: bytes, rules: Rules, cache: ScanCache, store: ObjectStore | None,
     collecting = gc.isenabled()
     gc.disable()  # nothing here makes cycles, and a collection over 100,000 rows costs more than the walk
     try:
+        read_at: list[float] = []
+
+        def note() -> None:
+            read_at.append(time.monotonic())
+            if all_read:
+                all_read()
+
         def look(cache: ScanCache, monitor: Monitor | None = None) -> Snapshot:
             top = store.top() if store else 0
             if monitor:
@@ -46,7 +55,7 @@ def scan(root: bytes, rules: Rules, cache: ScanCache, store: ObjectStore | None,
                 known = cache.load(top)
                 found = Walker(root, rules, known, moment).run(processes)
             snapshot = Builder(root, rules, cache, store, keep, known, found, start - RACY_NS, progress,
-                               moment).build()
+                               moment, note if all_read and not read_at else None).build()
             if monitor:
                 monitor.finish(snapshot, known, found)
             return snapshot
@@ -55,8 +64,13 @@ def scan(root: bytes, rules: Rules, cache: ScanCache, store: ObjectStore | None,
             return look(cache, monitor)
         except StoreDamaged:
             # A tree that the cache relies on cannot be read. The project itself can: saving what is
-            # there now must go on, whatever became of an older checkpoint.
-            return look(ScanCache(None))
+            # there now must go on, whatever became of an older checkpoint. Who was told that all has been
+            # read does not stand still any more.
+            if moment and read_at:
+                moment.end_at(read_at[0])
+            snapshot = look(ScanCache(None))
+            snapshot.is_late = bool(read_at)
+            return snapshot
     finally:
         if collecting:
             gc.enable()

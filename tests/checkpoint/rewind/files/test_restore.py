@@ -364,7 +364,7 @@ def test_a_restore_looks_at_the_project_once(project: Path, home: Path,
         looks.append(root)
         return scan(root, *args, **more)
 
-    monkeypatch.setattr("rewind.checkpoint.save.create.scan", counted)
+    monkeypatch.setattr("rewind.checkpoint.save.capture.scan", counted)
     monkeypatch.setattr("rewind.checkpoint.rewind.files.code.scan", counted)
     (project / "a").write_text("one")
     controller, saved = Controller.init(str(project))
