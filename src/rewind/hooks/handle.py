@@ -67,7 +67,7 @@ def handle(action: str, raw: bytes, environ: Mapping[str, str], *, is_own_proces
     found = _find(event, environ, home)
     settings, _ = load_usable(home, found.project.state if found.project else None)
     if found.project is None:
-        return _unprotected(event, settings, home, environ, found)
+        return _unprotected(event, settings, home, environ, found, is_own_process)
     return _Hook(event, found.project, settings, environ, found.store_id, is_own_process).run()
 
 
@@ -155,7 +155,7 @@ def _trusted(project: Project) -> _Found:
 # nothing is protected here
 
 def _unprotected(event: HookEvent, settings: Settings, home: str, environ: Mapping[str, str],
-                 found: _Found) -> Outcome:
+                 found: _Found, is_own_process: bool) -> Outcome:
     if event.name in _INITIALISING:
         from rewind.hooks.auto_init import auto_init
 
@@ -165,7 +165,7 @@ def _unprotected(event: HookEvent, settings: Settings, home: str, environ: Mappi
             project = None
             found.reason = _why_not_made(error, home)
         if project:
-            hook = _Hook(event, project, settings, environ, "")
+            hook = _Hook(event, project, settings, environ, "", is_own_process)
             if found.is_copy:
                 hook.notices.append(COPIED)
             return hook.run()
