@@ -15,7 +15,6 @@ from rewind.checkpoint.remote.pull.fetch import (
     tracked,
 )
 from rewind.checkpoint.remote.pull.inbox import Inbox, Objects
-from rewind.checkpoint.remote.push.written import written_checkpoints
 from rewind.checkpoint.remote.repository import Repository
 from rewind.checkpoint.rewind.conversation.effects import was_continued
 from rewind.checkpoint.share.giving.outgoing import checkpoint_id
@@ -218,7 +217,7 @@ class _Reader:
         writer.checked = look(self._state, writer.inbox)
 
     def _read(self, writer: str, refs: dict[str, str]) -> _Writer:
-        commits = written_checkpoints(self._repository, refs.get(own_ref(writer, CHECKPOINTS), ""))
+        commits = self._repository.checkpoints(refs.get(own_ref(writer, CHECKPOINTS), ""))
         chats = own_ref(writer, CONVERSATIONS)
         tip = refs.get(chats, "")
         inbox = Inbox(self._remote.name, self._objects, commits, self._here.__contains__, tip.encode(),

@@ -12,7 +12,6 @@ from rewind.checkpoint.remote.names import CHECKPOINTS, CONVERSATIONS, own_ref, 
 from rewind.checkpoint.remote.push.fast_import import FastImport
 from rewind.checkpoint.remote.push.outbox import Outbox
 from rewind.checkpoint.remote.push.sent import Sent
-from rewind.checkpoint.remote.push.written import known_checkpoints, remember
 from rewind.checkpoint.remote.repository import Repository
 from rewind.checkpoint.share.giving.left_out import LeftOut, Policy
 from rewind.checkpoint.share.giving.outgoing import Outgoing, checkpoint_id
@@ -67,7 +66,7 @@ class Push:
             self.repository.sweep()
             self.repository.sweep_incoming()
             self._refs = self.repository.refs("refs/rewind/")
-            self.written = known_checkpoints(self.repository, self._own(CHECKPOINTS))
+            self.written = self.repository.checkpoints(self._own(CHECKPOINTS))
         except BaseException:
             self._lock.close()
             raise
@@ -116,7 +115,6 @@ class Push:
             self._tell(outgoing, conversations)
         if self.written:
             self._refs[self._ref(CHECKPOINTS)] = list(self.written.values())[-1].decode()
-            remember(self.repository, self._own(CHECKPOINTS), self.written)
         if tip:
             self._refs[self._ref(CONVERSATIONS)] = tip
             self._sent.save(tip)
