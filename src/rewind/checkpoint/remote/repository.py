@@ -9,20 +9,16 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
+from collections.abc import Callable, Iterable
 
 from rewind.checkpoint.records.record import is_hex
+from rewind.checkpoint.remote.known import Remote
 from rewind.checkpoint.remote.url import SCHEMES, without_login
 from rewind.errors import GitFailed, RemoteFailed
 from rewind.files import make_private_dir, process_start, write_atomic
 from rewind.snapshot.git.run import Git
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from rewind.checkpoint.remote.known import Remote
-
-    Progress = Callable[[str, int, int], None]
+Progress = Callable[[str, int, int], None]
 
 _SETTINGS = ("core.attributesFile=", "fetch.fsckObjects=true", "fetch.prune=false", "fetch.unpackLimit=1",
              "fetch.recurseSubmodules=false", "fetch.writeCommitGraph=false", "fetch.bundleURI=",

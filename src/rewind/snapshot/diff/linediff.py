@@ -70,16 +70,16 @@ def _blocks(a: File, b: File) -> list[Block]:
 def _mark(a: File, b: File) -> None:
     first, left = _common_ends(a.lines, b.lines)
     ends = len(a.lines) - left, len(b.lines) - left
-    one, two = a.lines[first:ends[0]], b.lines[first:ends[1]]
-    if set(one).isdisjoint(two):  # most changes are small, and nothing is left to compare
-        a.changed[first:ends[0]], b.changed[first:ends[1]] = b"\1" * len(one), b"\1" * len(two)
+    here, there = a.lines[first:ends[0]], b.lines[first:ends[1]]
+    if set(here).isdisjoint(there):  # most changes are small, and nothing is left to compare
+        a.changed[first:ends[0]], b.changed[first:ends[1]] = b"\1" * len(here), b"\1" * len(there)
         return
-    kept_a, kept_b = _worth_comparing(a, first, one, b.lines), _worth_comparing(b, first, two, a.lines)
+    kept_a, kept_b = _worth_comparing(a, first, here, b.lines), _worth_comparing(b, first, there, a.lines)
     numbers: dict[bytes, int] = {}  # quicker to compare than lines
-    ids = [[numbers.setdefault(file.lines[at], len(numbers)) for at in kept]
-           for file, kept in ((a, kept_a), (b, kept_b))]
+    one, two = ([numbers.setdefault(file.lines[at], len(numbers)) for at in kept]
+                for file, kept in ((a, kept_a), (b, kept_b)))
     most = max(LEAST_COST, rough_root(len(kept_a) + len(kept_b) + 3))
-    changed_a, changed_b = Search(*ids, most).changed()
+    changed_a, changed_b = Search(one, two, most).changed()
     for at in changed_a:
         a.changed[kept_a[at]] = 1
     for at in changed_b:

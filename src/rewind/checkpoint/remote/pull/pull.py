@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from rewind.checkpoint.conversations.known_forks import Branches
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record, iso_time
 from rewind.checkpoint.remote.known import FOLDER, LOCK, Remote, Remotes
 from rewind.checkpoint.remote.names import CHECKPOINTS, CONVERSATIONS, own_ref, writer_of
@@ -15,20 +16,15 @@ from rewind.checkpoint.remote.pull.fetch import (
     tracked,
 )
 from rewind.checkpoint.remote.pull.inbox import Inbox, Objects
-from rewind.checkpoint.remote.repository import Repository
+from rewind.checkpoint.remote.repository import Progress, Repository
 from rewind.checkpoint.rewind.conversation.effects import was_continued
 from rewind.checkpoint.share.giving.outgoing import checkpoint_id
 from rewind.checkpoint.share.taking.arrive import Added, add, look
+from rewind.checkpoint.share.taking.conversations import Arrived
+from rewind.checkpoint.share.taking.incoming import Checked
 from rewind.errors import ArchiveRefused, FormatTooNew, RemoteFailed, RemoteRefused, RewindError
 from rewind.files import Lock
 from rewind.transcript.names import is_session_id
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.remote.repository import Progress
-    from rewind.checkpoint.share.taking.conversations import Arrived
-    from rewind.checkpoint.share.taking.incoming import Checked
 
 
 class Pulled:

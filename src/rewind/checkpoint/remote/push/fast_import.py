@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import time
+from collections.abc import Iterable, Sequence
 
 from rewind.checkpoint.remote.names import quoted
+from rewind.checkpoint.remote.repository import Repository
 from rewind.errors import GitFailed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from rewind.checkpoint.remote.repository import Repository
 
 _WHO = b"Rewind <rewind@localhost>"  # nobody's name leaves the machine
 _EVERY = 20.0  # seconds after which what was written so far is made safe

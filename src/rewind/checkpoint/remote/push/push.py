@@ -6,23 +6,19 @@ from __future__ import annotations
 import os
 import time
 
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record, iso_time
 from rewind.checkpoint.remote.known import FOLDER, LOCK, Remote, Remotes
 from rewind.checkpoint.remote.names import CHECKPOINTS, CONVERSATIONS, own_ref, tracked_in
 from rewind.checkpoint.remote.push.fast_import import FastImport
 from rewind.checkpoint.remote.push.outbox import Outbox
 from rewind.checkpoint.remote.push.sent import Sent
-from rewind.checkpoint.remote.repository import Repository
+from rewind.checkpoint.remote.repository import Progress, Repository, Said
+from rewind.checkpoint.share.giving.conversations import OutConversation
 from rewind.checkpoint.share.giving.left_out import LeftOut, Policy
 from rewind.checkpoint.share.giving.outgoing import Outgoing, checkpoint_id
 from rewind.errors import RemoteFailed
 from rewind.files import Lock
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.remote.repository import Progress, Said
-    from rewind.checkpoint.share.giving.conversations import OutConversation
 
 _FEW = 10  # checkpoints whose objects one thread packs sooner than several would be started
 _SLICE = 250  # checkpoints that are sent at once: what arrived stays there when the next slice does not
