@@ -26,12 +26,19 @@ class Differ:
         """The parts that differ: lines of the old text from, to; lines of the new text from, to."""
         new, lines = self._new, self._lines
         tail = common_tail(old, new)
-        most = min(len(old), len(new)) - tail
+        most, end = min(len(old), len(new)) - tail, len(new) - tail
         start = old.rfind(b"\n", 0, _most(most, lambda low, high: old.startswith(new[low:high], low))) + 1
-        last = len(lines) - new.count(b"\n", len(new) - tail) - (tail > 0 and not new.endswith(b"\n"))
-        older = lines[:new.count(b"\n", 0, start)] + lines_of(old[start:len(old) - tail])
+        between = _lines_in(new, start, end)
+        # Counted from the nearer end: of a large file, counting takes the longest.
+        first = _lines_in(new, 0, start) if start < tail else (
+            len(lines) - _lines_in(new, end, len(new)) - between)
+        older, last = lines[:first] + lines_of(old[start:len(old) - tail]), first + between
         self._new, self._lines = old, older + lines[last:]
         return changed_blocks(older, lines[:last], by_indent=True)
+
+
+def _lines_in(text: bytes, start: int, end: int) -> int:
+    return text.count(b"\n", start, end) + (start < end == len(text) and not text.endswith(b"\n"))
 
 
 def common_tail(old: bytes, new: bytes) -> int:
