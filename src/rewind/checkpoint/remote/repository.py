@@ -26,7 +26,6 @@ _SETTINGS = ("core.attributesFile=", "fetch.fsckObjects=true", "fetch.prune=fals
              "push.recurseSubmodules=no", "submodule.recurse=false", "receive.fsckObjects=true",
              "fastimport.unpackLimit=100", "init.defaultRefFormat=files")
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tlogAllRefUpdates = false\n"
-_MOST_PACKS, _MOST_LOOSE = 20, 2048
 _FEW_PACKS, _FEW_LOOSE = 2, 100  # that `gc` leaves as they are
 _PIECE = 1 << 16
 _KILLED = (".lock", ".keep")
@@ -108,13 +107,8 @@ class Repository:
     def tidy(self) -> None:
         """Each push leaves a few objects or a pack: now and then they become one. The caller holds the
         lock."""
-        objects = os.path.join(self.path, "objects")
-        packs = [name for name in os.listdir(os.path.join(objects, "pack")) if name.endswith(".pack")]
-        some = os.path.join(objects, "17")  # one of 256 directories
-        if len(packs) > _MOST_PACKS:
-            self.git.run("repack", "-a", "-d", "-l", "-q")
-        elif os.path.isdir(some) and len(os.listdir(some)) > _MOST_LOOSE // 256:
-            self.git.run("repack", "-d", "-l", "-q")
+        self.git.run("-c", "gc.auto=2048", "-c", "gc.autoPackLimit=20", "-c", "gc.autoDetach=false", "gc",
+                     "--auto", "--quiet")
 
     def collect(self) -> None:
         """`git gc`, if there is something to gain. The caller holds the lock, so nobody is about to refer to
