@@ -160,6 +160,7 @@ class Repository:
                         err = _listen(process, progress)
                     except BaseException:
                         process.terminate()  # so that it can remove what it has begun
+                        process.wait()
                         raise
                 out.seek(0)
                 return Said(remote, words[0], process.returncode, out.read().decode("utf-8", "replace"), err)
