@@ -141,10 +141,9 @@ class Repository:
         return ["git", "-C", self.path, "--no-pager", *self.git._settings, *words]
 
     def talk(self, remote: Remote, *words: str, progress: Progress | None = None, most_bytes: int = 0,
-             data: bytes = b"", one_thread: bool = False) -> Said:
-        """Run what speaks to a remote; git's progress comes as ours. `one_thread`: for a few objects, another
-        thread takes longer to start than they take."""
-        command = self.command(*(("-c", "pack.threads=1") if one_thread else ()), *words)
+             data: bytes = b"") -> Said:
+        """Run what speaks to a remote; git's progress comes as ours."""
+        command = self.command(*words)
         if most_bytes:
             # No file may grow larger than that: a remote that sends without end is cut off.
             limited = f'ulimit -f {most_bytes // 512 + 1} 2>/dev/null; exec "$@"'

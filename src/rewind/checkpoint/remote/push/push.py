@@ -20,7 +20,6 @@ from rewind.checkpoint.share.giving.outgoing import Outgoing, checkpoint_id
 from rewind.errors import RemoteFailed
 from rewind.files import Lock
 
-_FEW = 10  # checkpoints whose objects one thread packs sooner than several would be started
 _SLICE = 250  # checkpoints that are sent at once: what arrived stays there when the next slice does not
 _UNITS = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
@@ -161,8 +160,7 @@ class Push:
 
     def _talk(self, *refspecs: str) -> Said:
         return self.repository.talk(self.remote, "push", "--porcelain", "--no-verify", "--progress",
-                                    self.remote.name, *refspecs, progress=self._progress,
-                                    one_thread=self.pushed.checkpoints <= _FEW)
+                                    self.remote.name, *refspecs, progress=self._progress)
 
     def _take_another_name(self) -> None:
         """A copy of this store, on another machine perhaps, has pushed under the same name. From here on they
