@@ -510,26 +510,18 @@ def test_a_lock_is_wanted_while_it_is_held_or_waited_for(path: str) -> None:
     assert not is_wanted(path)
 
 
-def test_without_flock_a_sign_stands_in_line(path: str, no_flock: None) -> None:
-    line = WaitingLine(path)
-    line.join()
-    assert not WaitingLine(path).is_empty()
-    with pytest.raises(Locked), Lock(path, "gc", wait=0, upkeep=True):
-        pass
-    line.leave()
-    assert WaitingLine(path).is_empty()
+def test_without_flock_upkeep_rests_so_that_others_get_their_turn(path: str, no_flock: None,
+                                                                  monkeypatch: pytest.MonkeyPatch) -> None:
+    WaitingLine(path).join()
+    assert WaitingLine(path).is_empty()  # nobody is seen there
+    rests: list[float] = []
+    monkeypatch.setattr(files.time, "sleep", rests.append)
     with Lock(path, "gc", wait=0, upkeep=True):
         assert is_wanted(path)
-
-
-def test_without_flock_the_sign_of_a_dead_process_counts_for_nothing(path: str, no_flock: None) -> None:
-    WaitingLine(path).join()  # makes the file that says that there is a line
-    for sign in Path(path).parent.glob("lock.waiting.*"):
-        sign.unlink()
-    host, boot, _, start = mine()
-    stale = Path(f"{path}.waiting.{host}.1")
-    stale.write_text(claim_of(host, boot, dead_pid(), start))
-    assert WaitingLine(path).is_empty() and not stale.exists()
+    assert rests == [files._LOOK_AGAIN_LATER]
+    with Lock(path, "save", wait=0, in_line=True):
+        pass
+    assert len(rests) == 1
 
 
 # detached processes

@@ -25,7 +25,6 @@ _NO_FLOCK = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)  # a file 
 # Seconds between two looks, by how long somebody has waited: of a hundred that wait, looking costs the most.
 _LOOK_AGAIN = ((0.25, 0.003), (3.0, 0.01))
 _LOOK_AGAIN_LATER = 0.05
-_LONGEST_WAIT = 600.0
 _MOST_DESCRIPTORS = 4096  # where the open ones cannot be listed
 
 
@@ -298,6 +297,8 @@ class Lock:
         if self._claim:
             _unlink_quietly(self._claim)
             self._claim = None
+            if self.upkeep:  # without flock nobody is seen in line; in so long a time, everybody looks once
+                time.sleep(_LOOK_AGAIN_LATER)
         if self.fd >= 0:
             _unlock(self.fd)
             os.close(self.fd)
@@ -361,7 +362,9 @@ class Lock:
         draft = f"{claim}.{os.getpid()}.new"
         fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_FOLLOW, PRIVATE_FILE)
         try:
-            write_all(fd, _signature(self.what))
+            pid = os.getpid()
+            lines = (os.uname().nodename, boot_id(), str(pid), process_start(pid) or "", self.what)
+            write_all(fd, ("\n".join(lines) + "\n").encode())
             os.link(draft, claim)
         except FileExistsError:
             return False
@@ -402,28 +405,20 @@ def is_dead_claim(claim: str) -> bool:
     return boot != boot_id() or living != start
 
 
-def _signature(what: str) -> bytes:
-    """Who holds a claim, or stands in a line: machine, boot and process."""
-    pid = os.getpid()
-    lines = (os.uname().nodename, boot_id(), str(pid), process_start(pid) or "", what)
-    return ("\n".join(lines) + "\n").encode()
-
-
 class WaitingLine:
     """Who waits for a lock: each holds a shared lock on a second file beside it, and the kernel takes that
-    away with its process, on another machine as well. Without flock, a file for each that says who it is.
+    away with its process, on another machine as well.
 
-    It is a courtesy: where it cannot be written, everybody still gets the lock, only later.
+    It is a courtesy: where it cannot be written, or without flock, everybody still gets the lock, only later.
     """
 
     def __init__(self, path: str) -> None:
         self.path = path + ".waiting"
         self.fd = -1
-        self._sign: str | None = None
 
     def join(self) -> None:
         """Until `leave`. Not at once, perhaps: somebody may be looking whether there is anybody."""
-        if self.fd >= 0 or self._sign:
+        if self.fd >= 0:
             return
         try:
             fd = os.open(self.path, os.O_RDWR | os.O_CREAT | _NO_FOLLOW, PRIVATE_FILE)
@@ -432,19 +427,14 @@ class WaitingLine:
         try:
             fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
             self.fd = fd
-        except OSError as error:
+        except OSError:
             os.close(fd)
-            if error.errno in _NO_FLOCK:
-                self._put_sign()
 
     def leave(self) -> None:
         if self.fd >= 0:
             _unlock(self.fd)
             os.close(self.fd)
             self.fd = -1
-        if self._sign:
-            _unlink_quietly(self._sign)
-            self._sign = None
 
     def is_empty(self) -> bool:
         try:
@@ -456,38 +446,9 @@ class WaitingLine:
             _unlock(fd)
             return True
         except OSError as error:
-            return error.errno in _NO_FLOCK and not self._signs()
+            return error.errno in _NO_FLOCK
         finally:
             os.close(fd)
-
-    def _put_sign(self) -> None:
-        sign = f"{self.path}.{os.uname().nodename}.{os.getpid()}"
-        try:
-            fd = os.open(sign, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_FOLLOW, PRIVATE_FILE)
-            self._sign = sign
-            try:
-                write_all(fd, _signature("wait"))
-            finally:
-                os.close(fd)
-        except OSError:
-            pass
-
-    def _signs(self) -> bool:
-        """Whether a sign is of somebody who may still wait; those of the dead are removed."""
-        folder, name = os.path.split(self.path)
-        found = [os.path.join(folder, one) for one in os.listdir(folder) if one.startswith(name + ".")]
-        for sign in found:
-            # Of another machine only the age can be seen, and nobody waits for so long.
-            if is_dead_claim(sign) or _age(sign) > _LONGEST_WAIT:
-                _unlink_quietly(sign)
-        return any(os.path.exists(sign) for sign in found)
-
-
-def _age(path: str) -> float:
-    try:
-        return time.time() - os.stat(path).st_mtime
-    except OSError:
-        return 0.0
 
 
 def is_wanted(path: str) -> bool:

@@ -12,12 +12,9 @@ import select
 import shutil
 import subprocess
 import time
+from typing import Any
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.agents.profile import Profile
+from rewind.agents.profile import Profile
 
 _PATIENCE = 10.0  # seconds for all of it
 _CLIENT = {"clientInfo": {"name": "rewind", "title": "Rewind", "version": "1"}, "capabilities": {}}

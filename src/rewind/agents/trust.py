@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
+from typing import Any
 
-from rewind.agents.profile import pick
+from rewind.agents.profile import Profile, pick
 from rewind.agents.registry import session_home
 from rewind.errors import RewindError
 from rewind.fast import quickjson
 from rewind.files import read_bounded
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from rewind.agents.profile import Profile
 
 _MAX_BYTES = 4 << 20
 _STRING_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\r\n]*|/\*.*?\*/', re.S)

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import json
 import os
+from typing import Any
 
 from rewind.config.settings import BY_KEY, GROUPS, shown, unknown
 from rewind.config.strictjson import invalid, read_object
 from rewind.errors import StateUnwritable
 from rewind.files import make_private_dir, sweep_drafts, write_atomic
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _HINT = "Run `rewind config` to see every setting."
 

@@ -106,8 +106,8 @@ def test_a_thousand_files_are_blamed_as_git_blames_them(project: Path, home: Pat
     assert not wrong
 
 
-def test_pieces_are_split_by_blocks() -> None:
-    """Against a slow way of doing the same."""
+def test_lines_are_split_by_blocks() -> None:
+    """Against another way of doing the same."""
     chance = random.Random(7)
     for _ in range(500):
         blocks, old, new = [], 0, 0
@@ -119,19 +119,11 @@ def test_pieces_are_split_by_blocks() -> None:
                 blocks.append((old, old + a, new, new + b))
             old, new = old + a, new + b
         total = new + chance.randrange(4)
-        pieces, at = [], 0
-        while at < total:
-            end = min(total, at + chance.randrange(1, 5))
-            if chance.random() < 0.7:
-                pieces.append((at, end, 100 + at))
-            at = end
-        inside, outside = split(pieces, blocks)
+        lines = [100 + n if chance.random() < 0.7 else -1 for n in range(total)]
+        own, rest = split(lines, blocks)
         within = {n for _, _, c, d in blocks for n in range(c, d)}
         shift = {n: sum((b - a) - (d - c) for a, b, c, d in blocks if d <= n) for n in range(total)}
-        flat = [(n, 100 + n) for start, stop, _ in pieces for n in range(start, stop)]
-        assert _flat(inside) == [pair for pair in flat if pair[0] in within]
-        assert _flat(outside) == [(n + shift[n], final) for n, final in flat if n not in within]
-
-
-def _flat(pieces: list[tuple[int, int, int]]) -> list[tuple[int, int]]:
-    return [(start + n, final + n) for start, stop, final in pieces for n in range(stop - start)]
+        assert sorted(own) == sorted(lines[n] for n in within)
+        assert {at: final for at, final in enumerate(rest) if final >= 0} == {
+            n + shift[n]: final for n, final in enumerate(lines) if final >= 0 and n not in within}
+        assert len(rest) == total + sum((b - a) - (d - c) for a, b, c, d in blocks)

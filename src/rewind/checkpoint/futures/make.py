@@ -6,31 +6,35 @@ a place of the project: hooks in it make checkpoints in the same store, on a lin
 
 from __future__ import annotations
 
+import os
+import shutil
 from shlex import quote
 
 from rewind.checkpoint.conversations.bring_back import Home, make_fork
 from rewind.checkpoint.conversations.known_forks import Branches
-from rewind.checkpoint.futures.carry import carry
 from rewind.checkpoint.futures.directory import commit_for, make_place
 from rewind.checkpoint.futures.half_made import Making, sweep
 from rewind.checkpoint.project.identity import enter_place
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.record import Record
+from rewind.checkpoint.rewind.destination import Destination
 from rewind.checkpoint.rewind.files.elsewhere import write_elsewhere
 from rewind.checkpoint.rewind.log import operations as ops
 from rewind.checkpoint.rewind.resolve import resolve
+from rewind.checkpoint.rewind.target import Request
+from rewind.checkpoint.turns.bisect.scratch import leads_back, needed
 from rewind.errors import NothingBeforePrompt
+from rewind.paths import Project
 from rewind.transcript.find import folder_for
 from rewind.transcript.kinds import kind_of
 from rewind.transcript.write.content import new_session_id
+from rewind.transcript.write.copying import copy_range
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.rewind.destination import Destination
-    from rewind.checkpoint.rewind.target import Request
-    from rewind.paths import Project
     from rewind.snapshot.scan.build import Progress
 
+LINK = "link"  # else: copy
 _PROMPT = 200  # characters of a prompt that the log keeps
 
 
@@ -68,7 +72,7 @@ def make_future(state: State, request: Request, name: str, folder: str, *, bring
         if not dry_run:
             _make(state, found, found.record, future, bring, progress)
         else:
-            carry(state, future, "")
+            _carry(state, future, "")
     return future
 
 
@@ -88,7 +92,7 @@ def _make(state: State, found: Destination, record: Record, future: Future, brin
         project = make_place(state, future.commit, future.dir)
         future.place = project.place
         write_elsewhere(state, record, future.dir, None, progress, beside=(".git",))
-        carry(state, future, bring)
+        _carry(state, future, bring)
         enter_place(project)
         _begin_line(state, record, project, found)
         _add_conversation(state, found, future, project, record)
@@ -128,3 +132,40 @@ def _begin_anew(state: State, found: Destination, future: Future, home: Home) ->
     Branches(state).add({"sessionId": new_session_id(), "parentSessionId": None, "name": future.name,
                          "agent": profile.name if profile else "unknown", "path": "", "dir": home.root,
                          "place": home.place, "point": home.point})
+
+
+def _carry(state: State, future: Future, bring: str) -> None:
+    """What no checkpoint holds: installed packages and the like. An environment whose packages lead back to
+    the project is neither linked nor copied: whoever used it would run the project's code, not the fork's."""
+    for path in needed(state):
+        name = os.fsdecode(path)
+        if leads_back(state, path):
+            future.leads_back.append(name)
+        elif bring and _bring(os.path.join(state.project.root, name), os.path.join(future.dir, name), bring):
+            future.carried.append(name)
+        else:
+            future.missing.append(name)
+
+
+def _bring(source: str, target: str, bring: str) -> bool:
+    above = os.path.dirname(target)
+    if os.path.lexists(target) or not os.path.isdir(above) or os.path.realpath(above) != above:
+        return False
+    if bring == LINK:
+        os.symlink(source, target)
+    elif os.path.isdir(source) and not os.path.islink(source):
+        shutil.copytree(source, target, symlinks=True, copy_function=_copy)
+    else:
+        _copy(source, target)
+    return True
+
+
+def _copy(source: str, target: str) -> None:
+    """By the kernel, which shares the blocks where the file system can."""
+    if os.path.islink(source) or not os.path.isfile(source):
+        if os.path.islink(source):
+            os.symlink(os.readlink(source), target)
+        return
+    with open(source, "rb") as read, open(target, "xb") as write:
+        copy_range(read, 0, os.fstat(read.fileno()).st_size, write.fileno())
+    shutil.copystat(source, target)

@@ -7,22 +7,18 @@ what somebody put into a configuration file of git's, git would run.
 from __future__ import annotations
 
 import os
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable
 
 from rewind.checkpoint.records.record import is_hex
-from rewind.checkpoint.remote.process import Process
+from rewind.checkpoint.remote.known import Remote
 from rewind.checkpoint.remote.url import SCHEMES, without_login
 from rewind.errors import GitFailed, RemoteFailed
 from rewind.files import make_private_dir, process_start, write_atomic
 from rewind.snapshot.git.run import Git
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import BinaryIO
-
-    from rewind.checkpoint.remote.known import Remote
-
-    Progress = Callable[[str, int, int], None]
+Progress = Callable[[str, int, int], None]
 
 _SETTINGS = ("core.attributesFile=", "fetch.fsckObjects=true", "fetch.prune=false", "fetch.unpackLimit=1",
              "fetch.recurseSubmodules=false", "fetch.writeCommitGraph=false", "fetch.bundleURI=",
@@ -30,8 +26,8 @@ _SETTINGS = ("core.attributesFile=", "fetch.fsckObjects=true", "fetch.prune=fals
              "push.recurseSubmodules=no", "submodule.recurse=false", "receive.fsckObjects=true",
              "fastimport.unpackLimit=100", "init.defaultRefFormat=files")
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tlogAllRefUpdates = false\n"
-_MOST_PACKS, _MOST_LOOSE = 20, 2048
 _FEW_PACKS, _FEW_LOOSE = 2, 100  # that `gc` leaves as they are
+_PIECE = 1 << 16
 _KILLED = (".lock", ".keep")
 INCOMING = ".incoming-"  # behind the name of ours: a repository that something is fetched into
 
@@ -88,27 +84,31 @@ class Repository:
                 Repository(os.path.join(folder, other)).remove()
 
     def refs(self, below: str) -> dict[str, str]:
-        """Name -> commit, for what is below `refs/rewind/…/`. Read from git's files: there are few of them,
-        and a process would take longer than all of them."""
-        found = {}
-        for at, _, names in os.walk(os.path.join(self.path, below)):
-            for name in names:
-                with open(os.path.join(at, name), "rb") as file:
-                    commit = file.read(65).strip().decode("ascii", "replace")
-                if not name.endswith(".lock") and is_hex(commit, 40):
-                    found[os.path.relpath(os.path.join(at, name), self.path)] = commit
+        """Name -> commit, for what is below `refs/rewind/…/`."""
+        out = self.git.run("for-each-ref", "--format=%(refname) %(objectname)", below)
+        return dict(line.split(" ") for line in out.decode("utf-8", "replace").splitlines())
+
+    def checkpoints(self, tip: str) -> dict[str, bytes]:
+        """Id -> commit of all that lead to a commit, in the order in which they were written: each commit
+        comes after all before it. A ValueError where one is no checkpoint."""
+        if not tip:
+            return {}
+        out = self.git.run("log", "--topo-order", "--reverse", "--format=%s %H", tip, "--")
+        if not out:
+            raise ValueError("a ref of it is no commit")
+        found: dict[str, bytes] = {}
+        for line in out.decode("utf-8", "replace").split("\n")[:-1]:
+            name, _, commit = line.partition(" ")
+            if not is_hex(name, 32) or not is_hex(commit, 40):
+                raise ValueError("a commit of it is no checkpoint")
+            found[name] = commit.encode()
         return found
 
     def tidy(self) -> None:
         """Each push leaves a few objects or a pack: now and then they become one. The caller holds the
         lock."""
-        objects = os.path.join(self.path, "objects")
-        packs = [name for name in os.listdir(os.path.join(objects, "pack")) if name.endswith(".pack")]
-        some = os.path.join(objects, "17")  # one of 256 directories
-        if len(packs) > _MOST_PACKS:
-            self.git.run("repack", "-a", "-d", "-l", "-q")
-        elif os.path.isdir(some) and len(os.listdir(some)) > _MOST_LOOSE // 256:
-            self.git.run("repack", "-d", "-l", "-q")
+        self.git.run("-c", "gc.auto=2048", "-c", "gc.autoPackLimit=20", "-c", "gc.autoDetach=false", "gc",
+                     "--auto", "--quiet")
 
     def collect(self) -> None:
         """`git gc`, if there is something to gain. The caller holds the lock, so nobody is about to refer to
@@ -118,8 +118,7 @@ class Repository:
         loose = sum(len(os.listdir(os.path.join(objects, name))) for name in os.listdir(objects)
                     if len(name) == 2)
         if packs > _FEW_PACKS or loose > _FEW_LOOSE:
-            # Refs stay as they are: `refs` reads them one by one.
-            self.git.run("-c", "gc.packRefs=false", "gc", "--quiet", "--prune=now")
+            self.git.run("gc", "--quiet", "--prune=now")
 
     def size_on_disk(self) -> int:
         """Others push meanwhile: what is gone by now counts for nothing."""
@@ -142,40 +141,41 @@ class Repository:
         return ["git", "-C", self.path, "--no-pager", *self.git._settings, *words]
 
     def talk(self, remote: Remote, *words: str, progress: Progress | None = None, most_bytes: int = 0,
-             data: bytes = b"", one_thread: bool = False) -> Said:
-        """Run what speaks to a remote; git's progress comes as ours. `one_thread`: for a few objects, another
-        thread takes longer to start than they take."""
-        command = self.command(*(("-c", "pack.threads=1") if one_thread else ()), *words)
+             data: bytes = b"") -> Said:
+        """Run what speaks to a remote; git's progress comes as ours."""
+        command = self.command(*words)
         if most_bytes:
             # No file may grow larger than that: a remote that sends without end is cut off.
             limited = f'ulimit -f {most_bytes // 512 + 1} 2>/dev/null; exec "$@"'
             command = ["sh", "-c", limited, "sh", *command]
         try:
-            with _as_file(data) as file:
-                process = Process(command, self.env, read=file.fileno())
+            # Files: a pipe might fill up while the other one is read.
+            with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out:
+                given.write(data)
+                given.seek(0)
+                with subprocess.Popen(command, env=self.env, stdin=given, stdout=out,
+                                      stderr=subprocess.PIPE) as process:
+                    try:
+                        err = _listen(process, progress)
+                    except BaseException:
+                        process.terminate()  # so that it can remove what it has begun
+                        process.wait()
+                        raise
+                out.seek(0)
+                return Said(remote, words[0], process.returncode, out.read().decode("utf-8", "replace"), err)
         except OSError as error:
             raise GitFailed(command=words[0], reason=error.strerror or str(error))
-        try:
-            said = Said(remote, words[0], *_listen(process, progress))
-            said.code = process.wait()
-        except BaseException:
-            process.terminate()
-            process.wait()
-            raise
-        finally:
-            process.close()
-        return said
 
 
 class Said:
     """What git answered: its exit code, its output and its complaints."""
 
-    def __init__(self, remote: Remote, command: str, out: str, err: str) -> None:
+    def __init__(self, remote: Remote, command: str, code: int, out: str, err: str) -> None:
         self.remote = remote
         self.command = command
+        self.code = code
         self.out = out
         self.err = without_login(err, remote.url)
-        self.code = 0
 
     def check(self) -> None:
         if self.code:
@@ -192,31 +192,15 @@ class Said:
         return (lines or [f"it ended with status {self.code}"])[-1]
 
 
-def _as_file(data: bytes) -> BinaryIO:
-    """To be read by a process. Not a pipe, which might fill up."""
-    if not data:
-        return open(os.devnull, "rb")
-    import tempfile
-
-    file: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 the caller closes it
-    file.write(data)
-    file.seek(0)
-    return file
-
-
-def _listen(process: Process, progress: Progress | None) -> tuple[str, str]:
-    """Both streams to their end."""
+def _listen(process: subprocess.Popen[bytes], progress: Progress | None) -> str:
+    """Its complaints, to their end."""
+    assert process.stderr
     kept: list[bytes] = []
     line = b""
-
-    def said(piece: bytes) -> None:
-        nonlocal line
+    while piece := process.stderr.read1(_PIECE):  # type: ignore[attr-defined]
         *whole, line = (line + piece).replace(b"\r", b"\n").split(b"\n")
-        kept.extend(one for one in whole if not _tell(one, progress))
-
-    out = process.listen(said)
-    complaints = b"\n".join([*kept[-200:], line])
-    return out.decode("utf-8", "replace"), complaints.decode("utf-8", "replace")
+        kept += [one for one in whole if not _tell(one, progress)]
+    return b"\n".join([*kept[-200:], line]).decode("utf-8", "replace")
 
 
 _PHASES = {b"Writing objects": "Pushing", b"Receiving objects": "Pulling", b"Resolving deltas": "Checking"}

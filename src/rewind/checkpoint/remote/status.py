@@ -7,7 +7,6 @@ from rewind.checkpoint.remote.known import FOLDER, Remote, Remotes
 from rewind.checkpoint.remote.names import CHECKPOINTS, own_ref, writer_of
 from rewind.checkpoint.remote.pull.fetch import refs_there, tracked
 from rewind.checkpoint.remote.push.push import own_records
-from rewind.checkpoint.remote.push.written import known_checkpoints
 from rewind.checkpoint.remote.repository import Repository
 from rewind.checkpoint.share.giving.outgoing import checkpoint_id
 from rewind.errors import RewindError
@@ -59,6 +58,6 @@ class Statuses:
     def _pushed(self, there: str, known: str) -> dict[str, bytes]:
         """What the remote has is in our repository as well: we wrote it."""
         try:
-            return known_checkpoints(self._repository, there)
+            return self._repository.checkpoints(there)
         except RewindError:
-            return known_checkpoints(self._repository, known)
+            return self._repository.checkpoints(known)

@@ -10,6 +10,8 @@ link and number is looked at here, before anything else sees it.
 
 from __future__ import annotations
 
+from typing import Any
+
 from rewind.checkpoint.records.record import is_hex
 from rewind.checkpoint.share.giving.left_out import is_own
 from rewind.checkpoint.share.giving.outgoing import DELETED, OutEntry
@@ -26,11 +28,6 @@ from rewind.snapshot.trees.tree import (
     unsafe_name,
 )
 from rewind.store.blobs import CHUNK
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 
 _LETTERS = {"file": "f", "link": "l", "dir": "d", "left-out": "u", DELETED: "x"}
 _LENGTHS = {"f": (5,), "l": (3,), "d": (3, 4), "u": (3,), "x": (2,)}

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import json
 from hashlib import sha256
+from typing import Any
 
 from rewind.errors import FormatTooNew, RewindError, StoreDamaged
 from rewind.snapshot.rules.rules import Rules
 from rewind.snapshot.trees.tree import unsafe_name
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 FORMAT = 1
 MAX_BYTES = 64 << 20

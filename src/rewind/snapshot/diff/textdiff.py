@@ -72,6 +72,8 @@ def is_binary(data: bytes) -> bool:
 
 def lines_of(data: bytes) -> list[bytes]:
     """The lines with their ends; only a line feed ends a line."""
+    if b"\r" not in data:
+        return data.splitlines(keepends=True)
     lines = data.split(b"\n")
     last = lines.pop()
     return [line + b"\n" for line in lines] + ([last] if last else [])

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
-from rewind.agents.profile import pick
-from rewind.transcript.read.entries import ASSISTANT, USER, is_compaction
+from rewind.agents.profile import Profile, pick
+from rewind.transcript.read.entries import ASSISTANT, USER, Entry, is_compaction
+from rewind.transcript.read.lines import Event
 from rewind.transcript.read.prompts import as_typed, content_of, prompt_text
 from rewind.transcript.turns.tool_calls import files_named, pretty, summary_of
+from rewind.transcript.turns.turn_tree import Row
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.agents.profile import Profile
-    from rewind.transcript.read.entries import Entry
-    from rewind.transcript.read.lines import Event
-    from rewind.transcript.turns.turn_tree import Row
-
-    Block = dict[str, Any]
+Block = dict[str, Any]
 
 _MOST_BLOCKS = 2000
 _MOST_FILES = 200

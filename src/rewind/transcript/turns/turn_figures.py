@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import BinaryIO
 
 from rewind.agents.profile import pick
 from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.entries import ASSISTANT, entry_of
 from rewind.transcript.read.lines import parse, read_at
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import BinaryIO
-
-    from rewind.transcript.turns.turn_index import TurnIndex
-    from rewind.transcript.turns.turn_tree import Row
+from rewind.transcript.turns.turn_index import TurnIndex
+from rewind.transcript.turns.turn_tree import Row
 
 # A quote inside of a text has a backslash before it: a tool that prints this is no failure.
 _FAILED = re.compile(rb'(?<!\\)"is_?[eE]rror"\s*:\s*true')

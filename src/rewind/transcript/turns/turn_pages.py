@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import bisect
+from collections.abc import Iterator
+from typing import BinaryIO
 
 from rewind.transcript.find import where_began
 from rewind.transcript.read.conversation import open_conversation
-from rewind.transcript.read.entries import entry_of
-from rewind.transcript.read.lines import lines_forward, parse, read_at
+from rewind.transcript.read.entries import Entry, entry_of
+from rewind.transcript.read.lines import Event, lines_forward, parse, read_at
 from rewind.transcript.read.prompts import content_of
 from rewind.transcript.turns.tool_calls import may_have_started
 from rewind.transcript.turns.turn_blocks import Limits, TurnText
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import BinaryIO
-
-    from rewind.transcript.read.entries import Entry
-    from rewind.transcript.read.lines import Event
-    from rewind.transcript.turns.turn_index import TurnIndex
-    from rewind.transcript.turns.turn_tree import Row
+from rewind.transcript.turns.turn_index import TurnIndex
+from rewind.transcript.turns.turn_tree import Row
 
 MOST_MATCHES = 200
 _AROUND = 60

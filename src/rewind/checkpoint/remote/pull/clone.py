@@ -9,21 +9,17 @@ import tempfile
 
 from rewind.checkpoint.project.init import check_root, init_project
 from rewind.checkpoint.project.known_stores import forget_store
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.remote.known import Remote, Remotes
 from rewind.checkpoint.remote.names import writer_of
 from rewind.checkpoint.remote.pull.fetch import refs_there
 from rewind.checkpoint.remote.pull.pull import Pulled, pull
-from rewind.checkpoint.remote.repository import Repository
+from rewind.checkpoint.remote.repository import Progress, Repository
 from rewind.checkpoint.remote.url import checked_url, shown_url
 from rewind.checkpoint.rewind.files.elsewhere import write_elsewhere
 from rewind.checkpoint.save.save import save
 from rewind.errors import RemoteRefused, UsageError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.remote.repository import Progress
 
 ORIGIN = "origin"
 

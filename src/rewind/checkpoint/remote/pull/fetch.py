@@ -7,15 +7,11 @@ import os
 import subprocess
 
 from rewind.checkpoint.records.record import is_hex
+from rewind.checkpoint.remote.known import Remote
 from rewind.checkpoint.remote.names import parse_ref, tracked_in, tracking_ref
-from rewind.checkpoint.remote.repository import INCOMING, Repository
+from rewind.checkpoint.remote.repository import INCOMING, Progress, Repository
 from rewind.errors import RemoteRefused
 from rewind.files import make_private_dir
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.remote.known import Remote
-    from rewind.checkpoint.remote.repository import Progress
 
 MOST_REFS = 20_000
 MOST_OBJECTS = 20_000_000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from rewind.checkpoint.conversations.known_forks import Branches
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record, iso_time
 from rewind.checkpoint.remote.known import FOLDER, LOCK, Remote, Remotes
 from rewind.checkpoint.remote.names import CHECKPOINTS, CONVERSATIONS, own_ref, writer_of
@@ -15,21 +16,15 @@ from rewind.checkpoint.remote.pull.fetch import (
     tracked,
 )
 from rewind.checkpoint.remote.pull.inbox import Inbox, Objects
-from rewind.checkpoint.remote.push.written import written_checkpoints
-from rewind.checkpoint.remote.repository import Repository
+from rewind.checkpoint.remote.repository import Progress, Repository
 from rewind.checkpoint.rewind.conversation.effects import was_continued
 from rewind.checkpoint.share.giving.outgoing import checkpoint_id
 from rewind.checkpoint.share.taking.arrive import Added, add, look
+from rewind.checkpoint.share.taking.conversations import Arrived
+from rewind.checkpoint.share.taking.incoming import Checked
 from rewind.errors import ArchiveRefused, FormatTooNew, RemoteFailed, RemoteRefused, RewindError
 from rewind.files import Lock
 from rewind.transcript.names import is_session_id
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.remote.repository import Progress
-    from rewind.checkpoint.share.taking.conversations import Arrived
-    from rewind.checkpoint.share.taking.incoming import Checked
 
 
 class Pulled:
@@ -218,7 +213,7 @@ class _Reader:
         writer.checked = look(self._state, writer.inbox)
 
     def _read(self, writer: str, refs: dict[str, str]) -> _Writer:
-        commits = written_checkpoints(self._repository, refs.get(own_ref(writer, CHECKPOINTS), ""))
+        commits = self._repository.checkpoints(refs.get(own_ref(writer, CHECKPOINTS), ""))
         chats = own_ref(writer, CONVERSATIONS)
         tip = refs.get(chats, "")
         inbox = Inbox(self._remote.name, self._objects, commits, self._here.__contains__, tip.encode(),

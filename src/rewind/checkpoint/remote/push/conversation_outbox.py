@@ -6,14 +6,11 @@ conversation that has grown only the last chunk is written again, and git sends 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
+from rewind.checkpoint.remote.push.fast_import import FastImport
+from rewind.checkpoint.share.giving.conversations import OutConversation
 from rewind.fast import quickjson
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from rewind.checkpoint.remote.push.fast_import import FastImport
-    from rewind.checkpoint.share.giving.conversations import OutConversation
 
 CHUNK = 256 << 10
 MESSAGE = b"conversations"

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
+from collections.abc import Iterable, Sequence
 
 from rewind.checkpoint.remote.names import quoted
-from rewind.checkpoint.remote.process import Process
+from rewind.checkpoint.remote.repository import Repository
 from rewind.errors import GitFailed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from rewind.checkpoint.remote.repository import Repository
 
 _WHO = b"Rewind <rewind@localhost>"  # nobody's name leaves the machine
 _EVERY = 20.0  # seconds after which what was written so far is made safe
@@ -32,11 +28,13 @@ class FastImport:
     def __enter__(self) -> FastImport:
         command = self._repository.command("fast-import", "--quiet", "--done", "--date-format=raw")
         try:
-            self._process = Process(command, self._repository.env, keep=self._lock)
+            self._process = subprocess.Popen(command, env=self._repository.env, stdin=subprocess.PIPE,
+                                             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                             pass_fds=(self._lock,))
         except OSError as error:
             raise GitFailed(command="fast-import", reason=error.strerror or str(error))
-        assert self._process.into
-        self._in, self._out = self._process.into, self._process.out
+        assert self._process.stdin and self._process.stdout and self._process.stderr
+        self._in, self._out, self._err = self._process.stdin, self._process.stdout, self._process.stderr
         return self
 
     def __exit__(self, kind: object, *error: object) -> None:
@@ -55,8 +53,9 @@ class FastImport:
             self._in.close()
         except OSError:
             pass
-        complaint = self._process.err.read().decode("utf-8", "replace")
-        self._process.close()
+        complaint = self._err.read().decode("utf-8", "replace")
+        self._out.close()
+        self._err.close()
         lines = [line for line in complaint.splitlines() if line.startswith(("fatal: ", "error: "))]
         return self._process.wait(), (lines or ["it ended too early"])[0].partition(": ")[2]
 

@@ -9,14 +9,11 @@ forward, however often the project went back, and every checkpoint is reached fr
 from __future__ import annotations
 
 from rewind.checkpoint.remote.names import CHANGES, META, path_in_git
+from rewind.checkpoint.remote.push.fast_import import FastImport
+from rewind.checkpoint.remote.repository import Progress
 from rewind.checkpoint.share.entries import FORMAT, encode_entry
 from rewind.checkpoint.share.giving.outgoing import DELETED, OutCheckpoint, OutEntry, Outgoing
 from rewind.fast import quickjson
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.remote.push.fast_import import FastImport
-    from rewind.checkpoint.remote.repository import Progress
 
 _LINK = b"120000"
 

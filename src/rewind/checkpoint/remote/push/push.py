@@ -6,26 +6,20 @@ from __future__ import annotations
 import os
 import time
 
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record, iso_time
 from rewind.checkpoint.remote.known import FOLDER, LOCK, Remote, Remotes
 from rewind.checkpoint.remote.names import CHECKPOINTS, CONVERSATIONS, own_ref, tracked_in
 from rewind.checkpoint.remote.push.fast_import import FastImport
 from rewind.checkpoint.remote.push.outbox import Outbox
 from rewind.checkpoint.remote.push.sent import Sent
-from rewind.checkpoint.remote.push.written import known_checkpoints, remember
-from rewind.checkpoint.remote.repository import Repository
+from rewind.checkpoint.remote.repository import Progress, Repository, Said
+from rewind.checkpoint.share.giving.conversations import OutConversation
 from rewind.checkpoint.share.giving.left_out import LeftOut, Policy
 from rewind.checkpoint.share.giving.outgoing import Outgoing, checkpoint_id
 from rewind.errors import RemoteFailed
 from rewind.files import Lock
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.remote.repository import Progress, Said
-    from rewind.checkpoint.share.giving.conversations import OutConversation
-
-_FEW = 10  # checkpoints whose objects one thread packs sooner than several would be started
 _SLICE = 250  # checkpoints that are sent at once: what arrived stays there when the next slice does not
 _UNITS = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
@@ -67,7 +61,7 @@ class Push:
             self.repository.sweep()
             self.repository.sweep_incoming()
             self._refs = self.repository.refs("refs/rewind/")
-            self.written = known_checkpoints(self.repository, self._own(CHECKPOINTS))
+            self.written = self.repository.checkpoints(self._own(CHECKPOINTS))
         except BaseException:
             self._lock.close()
             raise
@@ -116,7 +110,6 @@ class Push:
             self._tell(outgoing, conversations)
         if self.written:
             self._refs[self._ref(CHECKPOINTS)] = list(self.written.values())[-1].decode()
-            remember(self.repository, self._own(CHECKPOINTS), self.written)
         if tip:
             self._refs[self._ref(CONVERSATIONS)] = tip
             self._sent.save(tip)
@@ -167,8 +160,7 @@ class Push:
 
     def _talk(self, *refspecs: str) -> Said:
         return self.repository.talk(self.remote, "push", "--porcelain", "--no-verify", "--progress",
-                                    self.remote.name, *refspecs, progress=self._progress,
-                                    one_thread=self.pushed.checkpoints <= _FEW)
+                                    self.remote.name, *refspecs, progress=self._progress)
 
     def _take_another_name(self) -> None:
         """A copy of this store, on another machine perhaps, has pushed under the same name. From here on they

@@ -4,19 +4,15 @@ how large each transcript was then; without it, all are read again."""
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from rewind import jsonfile
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record, session_of
+from rewind.checkpoint.share.giving.conversations import OutConversation
+from rewind.checkpoint.share.giving.left_out import Policy
 from rewind.errors import RewindError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.share.giving.conversations import OutConversation
-    from rewind.checkpoint.share.giving.left_out import Policy
-    from rewind.transcript.find import SessionFile
+from rewind.transcript.find import SessionFile
 
 _FILE = "rewind-sent.json"
 _MAX_BYTES = 64 << 20

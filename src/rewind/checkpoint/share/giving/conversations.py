@@ -4,36 +4,31 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
 
+from rewind.agents.profile import Profile
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record, cursor_of
+from rewind.checkpoint.share.giving.left_out import Policy
 from rewind.checkpoint.share.giving.mask import Masker, masker_for
 from rewind.transcript.place.cursor import place_in
 from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.lines import end_of_lines, lines_forward, stored
 from rewind.transcript.turns.turn_index import open_turns
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import BinaryIO
-
-    from rewind.agents.profile import Profile
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.share.giving.left_out import Policy
-
 _PIECE = 1 << 20
 _SHOWN = 200
 
 
+@dataclass(eq=False)
 class Said:
     """A secret in a conversation: its kind, the turn that it was said in (0: unknown), and the line."""
 
-    __slots__ = ("kind", "line", "turn")
-
-    def __init__(self, kind: str, turn: int, line: int) -> None:
-        self.kind = kind
-        self.turn = turn
-        self.line = line
+    kind: str
+    turn: int
+    line: int
 
 
 class OutConversation:

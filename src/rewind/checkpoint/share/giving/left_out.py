@@ -4,6 +4,8 @@ lead out of the project. What is left out stays in the trees as `uncovered`, and
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from rewind.checkpoint.share.giving import secrets
 from rewind.checkpoint.share.path_names import case_clashes
@@ -17,32 +19,26 @@ from rewind.store.blobs import CHUNK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rewind.store.blobs import Blobs
 
 _SHOWN = 20  # secrets of one file that are told
 
 
+@dataclass(eq=False)
 class LeftOut:
     """A path that is not shared. For a secret, `kinds` are (kind, line), line 0 where the name tells it."""
 
-    __slots__ = ("kinds", "path", "reason")
-
-    def __init__(self, path: bytes, reason: bytes, kinds: tuple[tuple[str, int], ...] = ()) -> None:
-        self.path = path
-        self.reason = reason
-        self.kinds = kinds
+    path: bytes
+    reason: bytes
+    kinds: tuple[tuple[str, int], ...] = ()
 
 
+@dataclass(eq=False)
 class Policy:
     """What a person agreed to: by default neither secrets nor ignored files leave."""
 
-    __slots__ = ("with_ignored", "with_secrets")
-
-    def __init__(self, *, with_secrets: bool = False, with_ignored: bool = False) -> None:
-        self.with_secrets = with_secrets
-        self.with_ignored = with_ignored
+    with_secrets: bool = False
+    with_ignored: bool = False
 
 
 class Scanned:

@@ -7,13 +7,10 @@ it.
 
 from __future__ import annotations
 
+from typing import Any
+
 from rewind.checkpoint.share.giving.secrets import find_secrets, is_random, may_hold_secret, names_a_secret
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.paths import Project
+from rewind.paths import Project
 
 PROJECT = "/rewind-shared-project"  # stands for the project's directory until `open` knows the one there
 _STRUCTURE = frozenset((

@@ -6,24 +6,21 @@ machine, apart from what was said in the conversation; the project's own directo
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import FORMAT, Record, session_of
 from rewind.checkpoint.records.source import Source
+from rewind.checkpoint.rewind.log.lineage import Lineage
+from rewind.checkpoint.share.giving.conversations import OutConversation
 from rewind.checkpoint.share.giving.left_out import LeftOut, Policy, Scanned, SharedTree
 from rewind.checkpoint.share.giving.mask import masker_for
 from rewind.checkpoint.share.path_names import case_clashes
 from rewind.fast.sha256 import sha256
+from rewind.snapshot.rules.rules import Rules
 from rewind.snapshot.trees.content import pieces_of
 from rewind.snapshot.trees.tree import DIR, FILES, LINK, UNCOVERED, TreeEntry, check_depth
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-    from typing import Any
-
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.rewind.log.lineage import Lineage
-    from rewind.checkpoint.share.giving.conversations import OutConversation
-    from rewind.snapshot.rules.rules import Rules
 
 _TRIGGER = ("event", "tool", "promptId", "toolUseId", "late")  # of a record's; texts are masked
 _LONGEST = 200

@@ -6,58 +6,39 @@ literal in lower case that is not part of the secret itself, such as `password`,
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import re
+import re
+from typing import NamedTuple
 
 URL_PASSWORD, NPM = "url-password", "npm-token"
 _BEFORE = rb"(?<![A-Za-z0-9])"
 _AFTER = rb"(?![A-Za-z0-9])"
 
 
-class Pattern:
-    """Compiled when it is first tried. Loading `re` and compiling all of them would take longer than the rest
-    of a small push, in which most of them are never tried."""
-
-    __slots__ = ("_compiled", "_source")
-
-    def __init__(self, source: bytes) -> None:
-        """Flags stand in the source: `(?i)`."""
-        self._source = source
-        self._compiled: re.Pattern[bytes] | None = None
-
-    @property
-    def compiled(self) -> re.Pattern[bytes]:
-        if self._compiled is None:
-            import re
-
-            self._compiled = re.compile(self._source)
-        return self._compiled
-
-
-class SecretKind:
+class SecretKind(NamedTuple):
     """`literals`: one of them is in every text that holds such a secret. The group `secret`, else the first
     one, is what is masked; a pattern without groups is masked as a whole."""
 
-    __slots__ = ("_pattern", "literals", "name")
-
-    def __init__(self, name: str, literals: str, pattern: bytes) -> None:
-        self.name = name
-        self.literals = tuple(word.encode() for word in literals.split())
-        self._pattern = Pattern(pattern)
+    name: str
+    literals: tuple[bytes, ...]
+    source: bytes
 
     @property
     def pattern(self) -> re.Pattern[bytes]:
-        return self._pattern.compiled
+        """Compiled when it is first tried, and remembered by `re`: most of them never are."""
+        return re.compile(self.source)
 
     @property
     def group(self) -> int:
         return self.pattern.groupindex.get("secret", min(1, self.pattern.groups))
 
 
+def _kind(name: str, literals: str, pattern: bytes) -> SecretKind:
+    return SecretKind(name, tuple(word.encode() for word in literals.split()), pattern)
+
+
 def _token(name: str, literals: str, pattern: bytes) -> SecretKind:
     """A secret that stands alone: no letter or digit right before it or after it."""
-    return SecretKind(name, literals, _BEFORE + b"(?:" + pattern + b")" + _AFTER)
+    return _kind(name, literals, _BEFORE + b"(?:" + pattern + b")" + _AFTER)
 
 
 _VENDORS = [
@@ -114,20 +95,20 @@ _VENDORS = [
 
 _IN_CONTEXT = [
     # Between the lines of a key may be `\n`, as in JSON, or quotes, as in code. One that is cut off counts.
-    SecretKind("private-key", "PRIVATE", rb"-----BEGIN (?:[A-Z0-9]{1,10} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-               rb"(?=[A-Za-z0-9:=,.()\s\\\"'+-]{0,300}?[A-Za-z0-9+/]{40})"
-               rb"(?:[^-]{0,20000}-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-               rb"|[A-Za-z0-9+/=:,.()\s\\\"'-]{40,20000})"),
-    SecretKind("aws-secret-key", "aws_secret",
-               rb"(?i)aws_secret(?:_access)?_key[\"']{0,2}\s{0,8}[=:]\s{0,8}[\"']?"
-               rb"([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])"),
-    SecretKind(NPM, "_authtoken _auth _password",
-               rb"(?i)(?<![A-Za-z0-9])_(?:authToken|auth|password)\s{0,4}=\s{0,4}([^\s\"'$]{8,400})"),
-    SecretKind("authorization", "authorization",
-               rb"(?i)authorization[\"']?\s{0,4}[:=,]\s{0,4}[\"']?(?:basic|bearer|token)"
-               rb"\s{1,4}([A-Za-z0-9+/=_.~-]{16,2000})"),
-    SecretKind(URL_PASSWORD, "://", rb"://(?P<user>[^\s/:@\"'<>`\\?#]{1,100}):"
-               rb"(?P<secret>[^\s/@\"'<>`{}\\$]{3,200})@"
-               rb"(?P<host>[A-Za-z0-9\[][A-Za-z0-9._-]{0,100})"),
+    _kind("private-key", "PRIVATE", rb"-----BEGIN (?:[A-Z0-9]{1,10} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+          rb"(?=[A-Za-z0-9:=,.()\s\\\"'+-]{0,300}?[A-Za-z0-9+/]{40})"
+          rb"(?:[^-]{0,20000}-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+          rb"|[A-Za-z0-9+/=:,.()\s\\\"'-]{40,20000})"),
+    _kind("aws-secret-key", "aws_secret",
+          rb"(?i)aws_secret(?:_access)?_key[\"']{0,2}\s{0,8}[=:]\s{0,8}[\"']?"
+          rb"([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])"),
+    _kind(NPM, "_authtoken _auth _password",
+          rb"(?i)(?<![A-Za-z0-9])_(?:authToken|auth|password)\s{0,4}=\s{0,4}([^\s\"'$]{8,400})"),
+    _kind("authorization", "authorization",
+          rb"(?i)authorization[\"']?\s{0,4}[:=,]\s{0,4}[\"']?(?:basic|bearer|token)"
+          rb"\s{1,4}([A-Za-z0-9+/=_.~-]{16,2000})"),
+    _kind(URL_PASSWORD, "://", rb"://(?P<user>[^\s/:@\"'<>`\\?#]{1,100}):"
+          rb"(?P<secret>[^\s/@\"'<>`{}\\$]{3,200})@"
+          rb"(?P<host>[A-Za-z0-9\[][A-Za-z0-9._-]{0,100})"),
 ]
 KINDS = _VENDORS + _IN_CONTEXT

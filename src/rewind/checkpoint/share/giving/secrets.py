@@ -6,13 +6,13 @@ is fast; only where one of them occurs is a pattern tried.
 
 from __future__ import annotations
 
-from rewind.checkpoint.share.giving.secret_kinds import KINDS, NPM, URL_PASSWORD, Pattern, SecretKind
+import re
+from collections import Counter
+from collections.abc import Iterator
+from math import log2
+from typing import NamedTuple
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Iterator
-
+from rewind.checkpoint.share.giving.secret_kinds import KINDS, NPM, URL_PASSWORD, SecretKind
 
 LARGEST = 16 << 20  # of a file; a larger one is no configuration, and only its name counts
 _ASSIGNED = "assigned-secret"
@@ -20,38 +20,35 @@ _WORDS = (b"password", b"passwd", b"pwd", b"secret", b"token", b"api_key", b"api
           b"access_key", b"accesskey", b"private_key", b"credential", b"auth_key", b"encryption_key",
           b"signing_key")
 # A value beside such a word. The name may go on (`DB_PASSWORD_PROD`) and be quoted, as in JSON and YAML.
-_ASSIGNMENT = Pattern(
+_ASSIGNMENT = (
     rb"(?i)(?:password|passwd|pwd|secret|token|api[_-]?key|access_?key|private_key|credential|auth_key"
     rb"|encryption_key|signing_key)[A-Za-z0-9_-]{0,30}[\"']?\s{0,8}(?:=>|:=|=|:)\s{0,8}"
     rb"(?:\"([^\"\s\\]{8,300})\"|'([^'\s\\]{8,300})'|([A-Za-z0-9+/=_.!@#%^&*~-]{8,128})(?=\s|$|\\))")
-_NAMES_A_SECRET = Pattern(
+_NAMES_A_SECRET = (
     rb"(?i)(?:^|[_-]|[a-z])(?:password|passwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?)$")
-_PLACEHOLDER = Pattern(
+_PLACEHOLDER = (
     rb"(?i)example|changeme|change_me|change-me|placeholder|dummy|redacted|your[_-]|<|>|\$\{|\{\{|xxxx|\*\*\*|\.\.\.|^user$"
     rb"|^pass(?:word|wd)?$|^secret$|^token$|insert|fixme|todo|[0-9a-f]{0,4}deadbeef|^test|^none$|^null$|^true$|^false$")
 _IN_ANY_CASE = frozenset((b"aws_secret", b"_authtoken", b"_auth", b"_password", b"authorization"))
 _ANY_CASE = [(literal, kind) for kind in KINDS for literal in kind.literals if literal in _IN_ANY_CASE]
 _PLAIN = [(literal, kind) for kind in KINDS for literal in kind.literals if literal not in _IN_ANY_CASE]
-_BETWEEN = Pattern(rb"[._/:-]")
-_NAME_PART = Pattern(rb"[A-Za-z]*[0-9]{0,3}|[0-9]+")
-_LOCAL = Pattern(rb"localhost|127\.[0-9.]+|0\.0\.0\.0|\[.*|(?:my|some|your)?host(?:name)?|.*example.*"
-                    rb"|server")
-_TRY_OUT = Pattern(rb"(?i)(?:pass(?:word|wd|phrase)?|tiger|secret|foo|bar|baz|test|root|admin|postgres|guest)"
-                      rb"[^A-Za-z]{0,6}")
+_BETWEEN = rb"[._/:-]"
+_NAME_PART = rb"[A-Za-z]*[0-9]{0,3}|[0-9]+"
+_LOCAL = (rb"localhost|127\.[0-9.]+|0\.0\.0\.0|\[.*|(?:my|some|your)?host(?:name)?|.*example.*"
+          rb"|server")
+_TRY_OUT = (rb"(?i)(?:pass(?:word|wd|phrase)?|tiger|secret|foo|bar|baz|test|root|admin|postgres|guest)"
+            rb"[^A-Za-z]{0,6}")
 _CODE = frozenset(b"()[]{}<>`$|,;")
 _LEAST_BITS = 3.0  # per character, of a value that nobody typed
 _LONG = 20
 
 
-class Found:
+class Found(NamedTuple):
     """One secret: its kind and where it is."""
 
-    __slots__ = ("end", "kind", "start")
-
-    def __init__(self, kind: str, start: int, end: int) -> None:
-        self.kind = kind
-        self.start = start
-        self.end = end
+    kind: str
+    start: int
+    end: int
 
 
 def find_secrets(data: bytes, well_known_only: bool = False) -> list[Found]:
@@ -88,13 +85,13 @@ def _is_harmless(kind: SecretKind, match: re.Match[bytes]) -> bool:
     """What has the form of a secret and is none: a login for this machine, a variable in code."""
     if kind.name == URL_PASSWORD:
         secret, host = match["secret"], match["host"].lower()
-        tried = _LOCAL.compiled.fullmatch(host) or _TRY_OUT.compiled.fullmatch(secret)
+        tried = re.fullmatch(_LOCAL, host) or re.fullmatch(_TRY_OUT, secret)
         return bool(tried) or secret == match["user"]
     return kind.name == NPM and kind.group == 1 and not is_random(match[1], quoted=True)
 
 
 def _assigned(data: bytes) -> Iterator[Found]:
-    for match in _ASSIGNMENT.compiled.finditer(data):
+    for match in re.finditer(_ASSIGNMENT, data):
         group = match.lastindex or 0
         if is_random(match[group], quoted=group < 3):
             yield Found(_ASSIGNED, match.start(group), match.end(group))
@@ -111,7 +108,7 @@ def _apart(found: list[Found]) -> list[Found]:
 def is_placeholder(value: bytes) -> bool:
     """What documentation and tests have in place of a secret."""
     head = value[:400]
-    return bool(_PLACEHOLDER.compiled.search(head)) or len(set(head)) < 5
+    return bool(re.search(_PLACEHOLDER, head)) or len(set(head)) < 5
 
 
 def is_random(value: bytes, quoted: bool) -> bool:
@@ -129,24 +126,19 @@ def is_random(value: bytes, quoted: bool) -> bool:
 
 def _is_a_name(value: bytes) -> bool:
     """`user_token_2`, `auth.v1.client`, `password1`: words with a number among them or behind them."""
-    parts = _BETWEEN.compiled.split(value)
-    return all(_NAME_PART.compiled.fullmatch(part) or (len(parts) > 1 and len(part) < 7) for part in parts)
+    parts = re.split(_BETWEEN, value)
+    return all(re.fullmatch(_NAME_PART, part) or (len(parts) > 1 and len(part) < 7) for part in parts)
 
 
 def entropy(value: bytes) -> float:
     """Bits per character."""
-    from math import log2
-
-    total = len(value)
-    counts: dict[int, int] = {}
-    for char in value:
-        counts[char] = counts.get(char, 0) + 1
-    return -sum(n / total * log2(n / total) for n in counts.values())
+    shares = [count / len(value) for count in Counter(value).values()]
+    return -sum(share * log2(share) for share in shares)
 
 
 def names_a_secret(key: str) -> bool:
     """Whether a field of this name holds a secret, in data that has fields."""
-    return bool(_NAMES_A_SECRET.compiled.search(key.encode("utf-8", "surrogatepass")))
+    return bool(re.search(_NAMES_A_SECRET, key.encode("utf-8", "surrogatepass")))
 
 
 # files

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from rewind.checkpoint.records.record import KINDS, is_hex, is_name, is_timestamp
@@ -26,16 +27,15 @@ _LONGEST_TEXT = 300
 _TRIGGER = ("event", "tool", "promptId", "toolUseId", "promptText")
 
 
+@dataclass(eq=False)
 class InConversation:
     """A conversation of theirs. `read` gives its bytes, as often as it is asked."""
 
-    def __init__(self, session: str, agent: str, title: str, lines: int,
-                 read: Callable[[], Iterator[bytes]]) -> None:
-        self.session = session
-        self.agent = agent
-        self.title = title
-        self.lines = lines
-        self.read = read
+    session: str
+    agent: str
+    title: str
+    lines: int
+    read: Callable[[], Iterator[bytes]]
 
 
 class Incoming:
@@ -61,14 +61,12 @@ class Incoming:
         raise NotImplementedError
 
 
+@dataclass(eq=False)
 class InCheckpoint:
     """One that was checked: what is told of it, and its tree."""
 
-    __slots__ = ("meta", "root")
-
-    def __init__(self, meta: dict[str, Any], root: bytes) -> None:
-        self.meta = meta
-        self.root = root
+    meta: dict[str, Any]
+    root: bytes
 
     @property
     def id(self) -> str:

@@ -4,7 +4,6 @@ every version of the file, to the checkpoint where they first appear."""
 from __future__ import annotations
 
 import os
-from bisect import bisect_left
 
 from rewind.checkpoint.rewind.log.lineage import here, is_result, lineage
 from rewind.checkpoint.select.selectors import select
@@ -20,14 +19,11 @@ from rewind.words import explain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
     from rewind.snapshot.diff.textdiff import Block
-
-    # (first line in the version that is looked at, behind the last one, first line in the file asked for)
-    Piece = tuple[int, int, int]
 
 
 class BlamedLine:
@@ -98,7 +94,7 @@ def blame(state: State, path: bytes, checkpoint: str | None = None, first: int |
         data = walk.text(checkpoint is None)
         lines = lines_of(data)
         start, stop = _range(first, last, len(lines))
-        walk.follow(data, start, stop, checkpoint is None)
+        walk.follow(data, [at if start <= at < stop else -1 for at in range(len(lines))], checkpoint is None)
         found = list(walk.blamed(lines))
     return Blame(path, found, walk.versions.damaged)
 
@@ -114,7 +110,8 @@ def _range(first: int | None, last: int | None, total: int) -> tuple[int, int]:
 
 
 class _Walk:
-    """From the newest version to the oldest. `pieces` are the lines that nobody is known for yet."""
+    """From the newest version to the oldest. `lines` has for each line of a version its place in the file
+    that was asked for; -1 where nobody asked for it, or where it is known already who wrote it."""
 
     def __init__(self, state: State, path: bytes, record: Record) -> None:
         self.state = state
@@ -122,7 +119,7 @@ class _Walk:
         self.record = record
         self.parents = lineage(state)
         self.versions = FileVersions(state, self.parents)
-        self.found: list[tuple[int, int, Record | None, bytes]] = []  # from, to, where they first appear
+        self.found: dict[int, tuple[Record | None, bytes]] = {}  # where each line first appears
         self.commits: dict[int, Commit] = {}
 
     def text(self, now: bool) -> bytes:
@@ -164,85 +161,56 @@ class _Walk:
                               hint="Name the file that it leads to.")
         return self.versions.content(self.record, entry)
 
-    def follow(self, data: bytes, start: int, stop: int, now: bool) -> None:
-        pieces: list[Piece] = [(start, stop, start)] if stop > start else []
+    def follow(self, data: bytes, lines: list[int], now: bool) -> None:
         version, differ = self.versions.newest(self.record, self.path), Differ(data)
-        if now:
-            pieces = self._not_saved(differ, version, pieces)
-        while pieces and version:
+        wanted = sum(final >= 0 for final in lines)
+        if now and version is None:
+            self._take(lines, None, self.path)
+        elif now and version:
+            lines = self._pass(lines, differ.blocks(version.data), None, self.path)
+        while version and len(self.found) < wanted:
             before = self.versions.before(version)
             if before is None:
-                self._first_of_all(version, pieces)
+                self._first_of_all(version, lines)
                 return
-            pieces = self._pass(pieces, differ.blocks(before.data), version.record, version.path)
+            lines = self._pass(lines, differ.blocks(before.data), version.record, version.path)
             version = before
 
-    def _not_saved(self, differ: Differ, version: Version | None, pieces: list[Piece]) -> list[Piece]:
-        """What is in no checkpoint yet is found; the rest is returned."""
-        if version is None:
-            self._take(pieces, None, self.path)
-            return []
-        return self._pass(pieces, differ.blocks(version.data), None, self.path)
-
-    def _pass(self, pieces: list[Piece], blocks: Iterable[Block], record: Record | None,
-              path: bytes) -> list[Piece]:
+    def _pass(self, lines: list[int], blocks: list[Block], record: Record | None, path: bytes) -> list[int]:
         """Lines in a part that differs are this version's; the others go to the version before."""
-        own, rest = split(pieces, blocks)
+        own, rest = split(lines, blocks)
         self._take(own, record, path)
         return rest
 
-    def _take(self, pieces: list[Piece], record: Record | None, path: bytes) -> None:
-        self.found += [(final, final + stop - start, record, path) for start, stop, final in pieces]
+    def _take(self, lines: list[int], record: Record | None, path: bytes) -> None:
+        self.found.update({final: (record, path) for final in lines if final >= 0})
 
-    def _first_of_all(self, version: Version, pieces: list[Piece]) -> None:
-        self._take(pieces, version.record, version.path)
+    def _first_of_all(self, version: Version, lines: list[int]) -> None:
+        self._take(lines, version.record, version.path)
         if self.parents.parent(version.record.name) is not None:
             return  # made since the first checkpoint: git has nothing older
         known = commits_of(self.state, version.record, version.path, lines_of(version.data))
-        for start, stop, final in pieces if known else ():
-            self.commits.update({final + n: known[start + n] for n in range(stop - start)
-                                 if start + n in known})
+        self.commits.update({final: known[at] for at, final in enumerate(lines)
+                             if final >= 0 and at in known})
 
     def blamed(self, lines: list[bytes]) -> Iterator[BlamedLine]:
         authors = Authors(self.state, self.parents)
-        for start, stop, record, path in sorted(self.found, key=lambda one: one[0]):
-            author = authors.of(record) if record else authors.since(self.record)
-            for at in range(start, stop):
-                commit = self.commits.get(at)
-                yield BlamedLine(at + 1, lines[at], Author(YOU) if commit else author, record, path, commit)
+        known: dict[str, Author] = {}  # one for all lines of a checkpoint
+        for at, (record, path) in sorted(self.found.items()):
+            name = record.name if record else ""
+            if name not in known:
+                known[name] = authors.of(record) if record else authors.since(self.record)
+            commit = self.commits.get(at)
+            yield BlamedLine(at + 1, lines[at], Author(YOU) if commit else known[name], record, path, commit)
 
 
-def split(pieces: list[Piece], blocks: Iterable[Block]) -> tuple[list[Piece], list[Piece]]:
-    """(those within a block, with their places in the new text; the others, with their places in the old)."""
-    pieces = list(pieces)
-    inside: list[Piece] = []
-    outside: list[Piece] = []
-    at, shift = 0, 0
-    for _, old_end, new, new_end in blocks:
-        # Most pieces lie between the blocks, and there may be thousands of them.
-        reach = bisect_left(pieces, (new, new, 0), at)
-        if reach > at and pieces[reach - 1][1] > new:
-            reach -= 1
-        outside += _shifted(pieces[at:reach], shift)
-        at = reach
-        while at < len(pieces) and pieces[at][0] < new_end:
-            start, stop, final = pieces[at]
-            if start < new:
-                outside.append((start + shift, new + shift, final))
-                start, final = new, final + new - start
-            end = min(stop, new_end)
-            if end > start:
-                inside.append((start, end, final))
-            if stop > new_end:  # the rest is for the next block
-                pieces[at] = (max(start, new_end), stop, final + max(start, new_end) - start)
-                break
-            at += 1
-        shift = old_end - new_end
-    return inside, outside + _shifted(pieces[at:], shift)
-
-
-def _shifted(pieces: list[Piece], shift: int) -> list[Piece]:
-    return [(start + shift, stop + shift, final) for start, stop, final in pieces] if shift else pieces
+def split(lines: list[int], blocks: list[Block]) -> tuple[list[int], list[int]]:
+    """(those within a block; one for each line of the old text)"""
+    own, rest = [], list(lines)
+    for old, old_end, new, new_end in reversed(blocks):
+        own += lines[new:new_end]
+        rest[new:new_end] = [-1] * (old_end - old)
+    return own, rest
 
 
 def _is_a_directory(path: bytes) -> RewindError:

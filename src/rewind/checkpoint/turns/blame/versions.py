@@ -11,8 +11,7 @@ from rewind.snapshot.diff.rename import renamed_from
 from rewind.snapshot.trees.change import Paths, differences
 from rewind.snapshot.trees.content import whole
 from rewind.snapshot.trees.listing import entry_at
-from rewind.snapshot.trees.tree import FILE, FILES, UNCOVERED, Tree, TreeEntry
-from rewind.store.ahead import Ahead
+from rewind.snapshot.trees.tree import FILES, UNCOVERED, Tree, TreeEntry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,9 +19,6 @@ if TYPE_CHECKING:
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.log.lineage import Lineage
     from rewind.store.blobs import Blobs
-
-
-_WORTH = 16 << 10  # a smaller file is unpacked sooner than a thread is started
 
 
 class Version:
@@ -44,14 +40,12 @@ class FileVersions:
         self._trees: dict[bytes, Tree] = {}
         self._stack = ExitStack()
         self._archive: tuple[str, Blobs] | None = None  # the one that is unpacked
-        self._ahead = Ahead(state.objects)
         self.damaged: dict[str, RewindError] = {}
 
     def __enter__(self) -> FileVersions:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._ahead.close()
         self._stack.close()
 
     # walking
@@ -78,17 +72,8 @@ class FileVersions:
             parent = self._parents.parent(record.name)
             found = self._entry_or_none(parent, path) if parent else None
             if parent is None or found is None or not found.same_content(entry):
-                self._get_ahead(parent, found)
                 return Version(record, path, entry, data)
             record = parent
-
-    def _get_ahead(self, record: Record | None, entry: TreeEntry | None) -> None:
-        """This is what is asked for next, nearly always."""
-        if record and entry and entry.kind == FILE and entry.size > _WORTH and record.format != "archive":
-            try:
-                self._ahead.start(entry.ref)
-            except StoreDamaged:
-                pass  # told when it is asked for
 
     def _known(self, record: Record | None, path: bytes) -> tuple[Record | None, TreeEntry | None]:
         """The nearest checkpoint that tells what the path was, and what it was."""
@@ -115,7 +100,7 @@ class FileVersions:
             return None
 
     def content(self, record: Record, entry: TreeEntry) -> bytes:
-        return whole(entry, self._ahead if record.format != "archive" else self._blobs(record))
+        return whole(entry, self._blobs(record))
 
     def _tree(self, record: Record, oid: bytes) -> Tree:
         tree = self._trees.get(oid)
