@@ -86,7 +86,6 @@ def test_small_objects_are_packed_together_and_come_back(store: ObjectStore, pat
     shuffled = random.Random(3).sample(contents, len(contents))
     assert [store.get(oid_of(data)) for data in shuffled] == shuffled
     assert dict(store.get_many(map(oid_of, contents))) == {oid_of(data): data for data in contents}
-    assert store.get_later(oid_of(contents[7]))() == contents[7]
 
 
 def test_together_they_take_less_room_than_each_for_itself(store: ObjectStore) -> None:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from rewind.store.bundles import Bundles
     from rewind.store.writer import Writer
 
-    Unpack = Callable[[bytes, bytes], bytes]
-
 FORMAT = 2
 PAGE_BYTES = 4096  # so that `carve.py` finds the rows of a database that does not open
 WITH_BUNDLES = 2
@@ -219,16 +217,11 @@ class ObjectStore:
             self._bundles = Bundles(self._ask)
         return self._bundles.packed(packed)
 
-    def get_later(self, oid: bytes, by: Unpack = unpack) -> Callable[[], bytes]:
-        """The same in two steps: it is read now; what is returned unpacks it, in whatever thread."""
-        packed = self.packed(oid)
-        return lambda: self.unpacked(oid, packed, by)
-
-    def unpacked(self, oid: bytes, packed: object, by: Unpack = unpack) -> bytes:
+    def unpacked(self, oid: bytes, packed: object) -> bytes:
         if not isinstance(packed, bytes):
             raise StoreDamaged(what=f"object {oid.hex()} is not made of bytes")
         try:
-            return by(oid, packed)
+            return unpack(oid, packed)
         except Unreadable as error:
             raise StoreDamaged(what=f"object {oid.hex()} is unreadable: {error}")
 

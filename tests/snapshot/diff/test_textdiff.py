@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import random
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewind.snapshot.diff.textdiff import blocks, counts, hunks, is_binary, lines_of
+from rewind.snapshot.diff.linediff import changed_blocks
+from rewind.snapshot.diff.textdiff import counts, hunks, is_binary, lines_of
+
+blocks = partial(changed_blocks, by_indent=True, to_show=True)
 
 LINES = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n", b"d\n", b"\n"]), max_size=40)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Optional
@@ -10,11 +11,14 @@ from typing import Optional
 import pytest
 
 from rewind.errors import HunkChanged
-from rewind.snapshot.diff.textdiff import Hunk, blocks, hunks, lines_of
+from rewind.snapshot.diff.linediff import changed_blocks
+from rewind.snapshot.diff.textdiff import Hunk, hunks, lines_of
 from rewind.snapshot.merge.hunk_merge import HunkMerge
 from rewind.snapshot.merge.three_way import Side, file_entry
 from rewind.snapshot.trees.tree import Tree, TreeEntry
 from rewind.store.blobs import oid_of
+
+blocks = partial(changed_blocks, by_indent=True, to_show=True)
 
 NAME = b"a.txt"
 

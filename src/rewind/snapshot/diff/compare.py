@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from rewind.snapshot.diff.textdiff import blocks, counts, is_binary, lines_of
+from rewind.snapshot.diff.linediff import changed_blocks
+from rewind.snapshot.diff.textdiff import counts, is_binary, lines_of
 from rewind.snapshot.trees.tree import DIR, LINK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rewind.snapshot.diff.textdiff import Block
+    from rewind.snapshot.diff.linediff import Block
     from rewind.snapshot.trees.tree import TreeEntry
 
     Read = Callable[[bytes, TreeEntry, int], "bytes | None"]  # path, entry, limit -> content
@@ -73,5 +74,5 @@ def _compare_texts(found: Comparison, texts: list[bytes | None]) -> Comparison:
         found.verdict = LARGE
     else:
         found.old_lines, found.new_lines = lines_of(old), lines_of(new)
-        found.blocks = blocks(found.old_lines, found.new_lines)
+        found.blocks = changed_blocks(found.old_lines, found.new_lines, by_indent=True, to_show=True)
     return found

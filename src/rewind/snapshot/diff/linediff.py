@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _MANY = 1024  # a line that occurs so often, or as often as the root of the lines, says little
 _WINDOW = 100  # around such a line, so many are looked at
 _STEP = 256  # lines that are compared at once, where both texts begin or end
+_VERY_MANY, _CHEAP = 10_000, 16  # lines; what a cut may cost then
 _RARE = 4  # it is left out where fewer than one in so many of its neighbours have a partner
 
 _NO_PARTNER, _HAS_PARTNER, _SAYS_LITTLE = 0, 1, 2
@@ -30,11 +31,13 @@ _OPPOSITE = bytes((1, 0)) + bytes(254)
 _IS_CHANGED = bytes((1, 0, 0)) + bytes(253)
 
 
-def changed_blocks(old: Sequence[bytes], new: Sequence[bytes], *, by_indent: bool = False) -> list[Block]:
+def changed_blocks(old: Sequence[bytes], new: Sequence[bytes], *, by_indent: bool = False,
+                   to_show: bool = False) -> list[Block]:
     """The blocks that differ, in order. `by_indent` slides a block to where it begins and ends as code does,
-    which `git diff` and `git blame` do and a merge does not."""
+    which `git diff` and `git blame` do and a merge does not. `to_show`: where very many lines have partners,
+    a script will do that is not nearly the shortest."""
     a, b = File(old), File(new)
-    _mark(a, b)
+    _mark(a, b, to_show)
     _slide(a, b, by_indent)
     _slide(b, a, by_indent)
     return _blocks(a, b)
@@ -67,7 +70,7 @@ def _blocks(a: File, b: File) -> list[Block]:
 
 # finding what changed
 
-def _mark(a: File, b: File) -> None:
+def _mark(a: File, b: File, to_show: bool) -> None:
     first, left = _common_ends(a.lines, b.lines)
     ends = len(a.lines) - left, len(b.lines) - left
     here, there = a.lines[first:ends[0]], b.lines[first:ends[1]]
@@ -79,6 +82,8 @@ def _mark(a: File, b: File) -> None:
     one, two = ([numbers.setdefault(file.lines[at], len(numbers)) for at in kept]
                 for file, kept in ((a, kept_a), (b, kept_b)))
     most = max(LEAST_COST, rough_root(len(kept_a) + len(kept_b) + 3))
+    if to_show and len(kept_a) + len(kept_b) > _VERY_MANY:
+        most = _CHEAP
     changed_a, changed_b = Search(one, two, most).changed()
     for at in changed_a:
         a.changed[kept_a[at]] = 1

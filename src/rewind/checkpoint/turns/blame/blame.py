@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
-    from rewind.snapshot.diff.textdiff import Block
+    from rewind.snapshot.diff.linediff import Block
 
 
 class BlamedLine:
