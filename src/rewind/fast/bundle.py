@@ -27,6 +27,8 @@ FOLDER = b"package"
 ROOTS = ("rewind.hooks.event", "rewind.hooks.handle", "rewind.checkpoint.project.known_stores",
          "rewind.hooks.memory.session_file", "rewind.hooks.making.in_time", "rewind.hooks.making.checkpoint",
          "rewind.transcript.find", "rewind.checkpoint.save.conversation")
+# The same for a command: every one of them begins with the first two, and goes back with the third.
+COMMAND_ROOTS = ("rewind.cli.main", "rewind.controller", "rewind.checkpoint.rewind.apply")
 HEAD = 16  # bytes that say where the code begins and how long the file is; then comes the index
 _PYCHEAD = 16  # bytes before the code, in what Python compiles
 
@@ -55,7 +57,7 @@ class _Bundle:
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         if not name.startswith(PACKAGE):
             return None
-        if name in ROOTS:
+        if name in ROOTS or name in COMMAND_ROOTS:
             self._load_before(name)
         kind, code = self._entry(name)
         if not code:
