@@ -27,8 +27,10 @@ FOLDER = b"package"
 ROOTS = ("rewind.hooks.event", "rewind.hooks.handle", "rewind.checkpoint.project.known_stores",
          "rewind.hooks.memory.session_file", "rewind.hooks.making.in_time", "rewind.hooks.making.checkpoint",
          "rewind.transcript.find", "rewind.checkpoint.save.conversation")
-# The same for a command: every one of them begins with the first two, and goes back with the third.
-COMMAND_ROOTS = ("rewind.cli.main", "rewind.controller", "rewind.checkpoint.rewind.apply")
+# The same for a command: each begins with the first two. Then come those of `list`, and of going back.
+COMMAND_ROOTS = ("rewind.cli.main", "rewind.controller", "rewind.cli.look.list.list_",
+                 "rewind.cli.look.list.list_turns", "rewind.checkpoint.map.facts",
+                 "rewind.checkpoint.rewind.apply")
 HEAD = 16  # bytes that say where the code begins and how long the file is; then comes the index
 _PYCHEAD = 16  # bytes before the code, in what Python compiles
 
