@@ -11,7 +11,7 @@ import pytest
 
 import rewind
 from rewind import errors
-from rewind.fast.bundle import ROOTS, bundle_path
+from rewind.fast.bundle import COMMAND_ROOTS, ROOTS, bundle_path
 from rewind.install.machine import library as installed
 
 PACKAGE = Path(rewind.__file__).parent
@@ -151,7 +151,7 @@ def test_once_another_file_is_in_its_place_the_sources_are_imported(library: Pat
     assert out == "SourceFileLoader"
 
 
-LOADED = f"import {', '.join(ROOTS)}" + """
+LOADED = """
 for name, module in sorted(sys.modules.items()):
     if name.startswith("rewind"):
         spec = module.__spec__
@@ -162,20 +162,23 @@ for name, module in sorted(sys.modules.items()):
 """
 
 
-def test_what_is_loaded_in_one_piece_is_what_python_would_have_imported(library: Path) -> None:
-    plain = f"import sys; sys.path.insert(0, {str(library)!r})\n"
-    usual = subprocess.run([sys.executable, "-I", "-S", "-c", plain + "import rewind.fast.bundle\n" + LOADED],
+@pytest.mark.parametrize("roots", [ROOTS, COMMAND_ROOTS])
+def test_what_is_loaded_in_one_piece_is_what_python_would_have_imported(
+        library: Path, roots: tuple[str, ...]) -> None:
+    plain = f"import sys; sys.path.insert(0, {str(library)!r})\nimport rewind.fast.bundle\n"
+    loaded = f"import {', '.join(roots)}" + LOADED
+    usual = subprocess.run([sys.executable, "-I", "-S", "-c", plain + loaded],
                            capture_output=True, text=True, check=True).stdout.strip()
     in_pieces = run(library, """
 searched = []
 find = type(sys.meta_path[0]).find_spec
 type(sys.meta_path[0]).find_spec = lambda self, name, *more: searched.append(name) or find(self, name, *more)
-""" + LOADED + 'print(len([name for name in searched if name.startswith("rewind")]))')
+""" + loaded + 'print(len([name for name in searched if name.startswith("rewind")]))')
     *found, searched = in_pieces.splitlines()
     assert found == usual.splitlines() and len(found) > 80
     assert int(searched) < 30
 
 
-@pytest.mark.parametrize("root", ROOTS)
+@pytest.mark.parametrize("root", [*ROOTS, *COMMAND_ROOTS])
 def test_each_piece_can_be_the_first(library: Path, root: str) -> None:
     assert run(library, f"import {root} as m; print(m.__name__)") == root

@@ -29,7 +29,14 @@ def lanes(rows: Sequence[tuple[Hashable, Hashable | None] | None]) -> list[str]:
         while waiting and waiting[-1] is None:
             waiting.pop()
     widest = max((len(piece) for piece in pieces), default=0)
-    return ["" if widest < 2 else _text(piece, min(widest, _WIDEST)) for piece in pieces]
+    if widest < 2:
+        return [""] * len(pieces)
+    texts: dict[str, str] = {}  # there are few different ones
+    for piece in pieces:
+        key = "".join(piece)
+        if key not in texts:
+            texts[key] = _text(piece, min(widest, _WIDEST))
+    return [texts["".join(piece)] for piece in pieces]
 
 
 def _free(waiting: list[Hashable | None]) -> int:

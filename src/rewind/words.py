@@ -135,8 +135,12 @@ _SEVERAL_FILES = 3  # where nothing came in their place
 
 def is_large_deletion(changes: dict[str, Any]) -> bool:
     """Much is gone, and not much came in its place: worth a second look."""
-    files = changes["files"]
-    gone = changes.get("deleted", sum(file["status"] == "deleted" for file in files))
+    files, gone = changes["files"], changes.get("deleted")
+    if changes["removed"] >= _MANY_LINES and changes["removed"] > 3 * changes["added"]:
+        return True
+    if gone is None:
+        gone = sum(file["status"] == "deleted" for file in files)
+    if gone < _SEVERAL_FILES:
+        return False
     come = sum(file["status"] == "added" for file in files)
-    lines = changes["removed"] >= _MANY_LINES and changes["removed"] > 3 * changes["added"]
-    return bool(lines or (gone >= _MANY_FILES and gone > 3 * come) or (gone >= _SEVERAL_FILES and not come))
+    return not come or (gone >= _MANY_FILES and gone > 3 * come)

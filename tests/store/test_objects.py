@@ -385,6 +385,19 @@ def test_the_log_does_not_grow_from_process_to_process(path: str) -> None:
     last.close()
 
 
+def test_a_command_leaves_a_long_log_to_the_next_one_but_not_without_end(path: str) -> None:
+    store = ObjectStore(path, create=True)
+    store.settle(lambda: False)
+    store.put_off_folding()
+    sizes = []
+    for _ in range(6):
+        store.put(os.urandom(WAL_BYTES))
+        store.commit()
+        sizes.append(os.path.getsize(path + "-wal"))
+    assert max(sizes) > 2 * WAL_BYTES and 0 in sizes and store.is_sound()
+    store.close()
+
+
 def test_a_reader_does_not_hold_up_who_empties_the_log(path: str) -> None:
     store = ObjectStore(path, create=True)
     store.settle(lambda: False)

@@ -34,8 +34,11 @@ ROOTS = ("rewind.hooks.event", "rewind.hooks.handle", "rewind.checkpoint.project
          "rewind.hooks.memory.session_file", "rewind.hooks.making.in_time", "rewind.hooks.making.checkpoint",
          "rewind.transcript.find", "rewind.checkpoint.conversations.which_session",
          "rewind.checkpoint.save.conversation", "rewind.checkpoint.save.create")
+# The same for a command: each begins with the first two. Then come those of `list`, and of going back.
+COMMAND_ROOTS = ("rewind.cli.main", "rewind.controller", "rewind.cli.look.list.list_",
+                 "rewind.cli.look.list.list_turns", "rewind.checkpoint.map.facts",
+                 "rewind.checkpoint.rewind.apply")
 HEAD = 16  # bytes that say where the code begins and how long the file is; then comes the index
-_PYCHEAD = 16  # bytes before the code, in what Python compiles
 
 
 def bundle_path(library: str) -> str:
@@ -62,7 +65,7 @@ class _Bundle:
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         if not name.startswith(PACKAGE):
             return None
-        if name in ROOTS:
+        if name in ROOTS or name in COMMAND_ROOTS:
             self._load_before(name)
         kind, code = self._entry(name)
         if not code:

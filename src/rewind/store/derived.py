@@ -98,8 +98,8 @@ class DerivedDb:
         self._db.close()
 
     def put_off_folding(self) -> None:
-        """For who calls `fold` when nobody waits. Fifty changed directories fill 200 pages, and writing them
-        back takes longer than the commit."""
+        """For who calls `fold` when nobody waits, or leaves that to the next one. Fifty changed directories
+        fill 200 pages, and writing them back takes longer than the commit."""
         self.query("PRAGMA wal_autocheckpoint=1000")
 
     def is_wal_over(self, size: int) -> bool:

@@ -50,6 +50,7 @@ class ObjectStore:
         self.added = 0  # bytes stored through this connection
         self.in_bulk = False  # compression is put off; `packing.py` makes up for it
         self.folds = True  # who commits also empties a long WAL; else it is done when nobody waits
+        self._long_wal = WAL_BYTES
         self._filling = False  # in bulk, and nothing was here before
         self._loose = self._loose_marked = False  # what waits is of a bulk; its transaction says so
         self.lost: set[bytes] = set()  # known to be damaged: as good as not there, and stored anew
@@ -387,7 +388,7 @@ class ObjectStore:
         if self._db.in_transaction:
             self._ask("COMMIT")
             self._loose_marked = False
-            if self.is_wal_over(WAL_BYTES if self.folds else _BULK_BATCH_BYTES):
+            if self.is_wal_over(self._long_wal if self.folds else _BULK_BATCH_BYTES):
                 self.fold()
 
     def rollback(self) -> None:
@@ -404,6 +405,11 @@ class ObjectStore:
             # A capture that filled the disk has its pages in the WAL still: give the space back.
             if self.is_wal_over(_WORTH_SHRINKING):
                 self.fold()
+
+    def put_off_folding(self) -> None:
+        """For a command that somebody waits for. The next hook empties the WAL once its agent has gone on,
+        and the next save does at 1 MB. Until then it may become this long."""
+        self._long_wal = 4 * WAL_BYTES
 
     def is_wal_over(self, size: int) -> bool:
         return sqlite.is_wal_over(self.path, size)

@@ -47,6 +47,25 @@ def test_what_is_encoded_is_decoded(tree: Tree) -> None:
 
 
 @QUICK
+@given(TREES, TREES, st.sets(NAMES, max_size=3))
+def test_the_names_that_differ_are_those_whose_entries_are_not_equal(
+        a: Tree, b: Tree, common: set[bytes]) -> None:
+    both = {name: TreeEntry(FILE, 0o644, 3, bytes(32)) for name in common}
+    one, other = Tree({**a.entries, **both}), Tree({**b.entries, **both})
+    names = {*one.entries, *other.entries}
+    assert one.differing(other) == sorted(n for n in names if one.entries.get(n) != other.entries.get(n))
+    assert one.differing(one) == []
+
+
+@pytest.mark.parametrize("other", [
+    TreeEntry(DIR, 0o644, 3, bytes(32)), TreeEntry(FILE, 0o755, 3, bytes(32)),
+    TreeEntry(FILE, 0o644, 4, bytes(32)), TreeEntry(FILE, 0o644, 3, b"x" * 32)])
+def test_one_field_is_enough_to_differ(other: TreeEntry) -> None:
+    tree = Tree({b"same": other, b"name": TreeEntry(FILE, 0o644, 3, bytes(32))})
+    assert tree.differing(Tree({b"same": other, b"name": other})) == [b"name"]
+
+
+@QUICK
 @given(st.dictionaries(NAMES, ENTRIES, max_size=6))
 def test_equal_trees_have_equal_bytes_whatever_the_order(entries: dict[bytes, TreeEntry]) -> None:
     backwards = dict(reversed(list(entries.items())))

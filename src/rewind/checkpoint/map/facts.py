@@ -100,7 +100,7 @@ def _place(row: MapRow, prompts: Prompts) -> None:
     same, at = prompts.get(prompt_start(row.text)), row.before.cursor
     if not same:
         return
-    row.turn, row.offset = min(same, key=lambda one: abs(one[1] - at))
+    row.turn, row.offset = same[0] if len(same) == 1 else min(same, key=lambda one: abs(one[1] - at))
     row.abandoned = row.turn is None
 
 

@@ -34,7 +34,6 @@ def why_not_all(changes: dict[str, Any]) -> str:
 
 
 def lines(added: int, removed: int, all_of_them: bool = True) -> str:
-    parts = [f"+{added:,}" if added else "", f"−{removed:,}" if removed else ""]
-    if any(parts) and not all_of_them:
-        parts.insert(0, "at least")
-    return " ".join(part for part in parts if part)
+    plus, minus = f"+{added:,}" if added else "", f"−{removed:,}" if removed else ""
+    text = f"{plus} {minus}" if plus and minus else plus or minus
+    return f"at least {text}" if text and not all_of_them else text

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from importlib.util import cache_from_source
 from types import CodeType
 
-from rewind.fast.bundle import ERRORS, FOLDER, HEAD, PACKAGE, ROOTS, bundle_path
+from rewind.fast.bundle import COMMAND_ROOTS, ERRORS, FOLDER, HEAD, PACKAGE, ROOTS, bundle_path
 
 _PYC_HEAD = 16  # bytes before the code, in what Python compiles
 _BASE = "RewindError"  # everybody needs it
@@ -21,7 +21,8 @@ def write_bundle(library: str) -> None:
     modules = dict(_modules(library))
     entries = [(name, FOLDER if _is_folder(source) else b"module", _compiled(name, source))
                for name, source in sorted(modules.items())]
-    entries += [(f"{root}+", b"piece", piece) for root, piece in _pieces(modules)]
+    entries += [(f"{root}+", b"piece", piece) for roots in (ROOTS, COMMAND_ROOTS)
+                for root, piece in _pieces(modules, roots)]
     lines, at = [b""], 0
     for name, kind, code in entries:
         lines.append(b"%s %s %d %d" % (name.encode(), kind, at, len(code)))
@@ -38,10 +39,10 @@ def _is_folder(source: str) -> bool:
     return os.path.basename(source) == "__init__.py"
 
 
-def _pieces(modules: dict[str, str]) -> Iterator[tuple[str, bytes]]:
+def _pieces(modules: dict[str, str], roots: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
     """What is loaded before each of the roots, without what came before an earlier one."""
     loaded: dict[str, None] = {}
-    for root in ROOTS:
+    for root in roots:
         before = len(loaded)
         _load_order(root, modules, loaded)
         names = [name for name in list(loaded)[before:] if name != root]

@@ -265,9 +265,10 @@ class Applier:
         """As root, a restored file keeps the owner of what it replaces (or of its directory)."""
         if os.geteuid() != 0:
             return
-        info = self._owner(fd, name)
-        os.chown(staged, info.st_uid, info.st_gid)
-        os.chmod(staged, mode)  # chown drops the set-id bits
+        info, own = self._owner(fd, name), os.stat(staged)
+        if (info.st_uid, info.st_gid) != (own.st_uid, own.st_gid):
+            os.chown(staged, info.st_uid, info.st_gid)
+            os.chmod(staged, mode)  # chown drops the set-id bits
 
     def _owner(self, fd: int, name: bytes) -> os.stat_result:
         try:

@@ -94,12 +94,12 @@ def is_open_for_writing(fd: int) -> bool:
     Linux grants a lease on a file only if nobody does. It is given back at once. Whoever opens the file in
     between has to wait, so only one that has no name any more is asked about."""
     import fcntl
-    import signal
+    from _signal import SIGURG  # type: ignore[import-not-found]  # `signal` brings `enum` along
 
     if not hasattr(fcntl, "F_SETLEASE") or os.fstat(fd).st_nlink:
         return True
     try:
-        fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)  # one that does nothing; SIGIO would end the process
+        fcntl.fcntl(fd, fcntl.F_SETSIG, SIGURG)  # one that does nothing; SIGIO would end the process
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
     except OSError:

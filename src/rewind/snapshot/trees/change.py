@@ -63,12 +63,12 @@ def differences(old: bytes | None, old_trees: Trees, new: bytes | None, new_tree
     check_depth(folder)
     before = old_trees(old) if old else EMPTY
     after = new_trees(new) if new else EMPTY
-    for name in sorted({*before.entries, *after.entries}):
+    for name in before.differing(after):
         path = folder + b"/" + name if folder else name
         if not paths.touches(path):
             continue
         a, b = before.entries.get(name), after.entries.get(name)
-        if a == b or _unknown(a, b, before, after):
+        if _unknown(a, b, before, after):
             continue
         a_dir, b_dir = bool(a and a.kind == DIR), bool(b and b.kind == DIR)
         if a and not a_dir and paths.covers(path):

@@ -61,6 +61,13 @@ def kept(found: RestorePlan) -> dict[str, str]:
     return {k.path.decode(): k.reason for k in found.kept}
 
 
+def test_another_place_is_told_even_where_both_trees_have_it_alike() -> None:
+    tree = make({"tree": {"a": "1"}, "b": "2"})
+    found = plan_restore("c1", tree, KNOWN.__getitem__, tree, KNOWN.__getitem__, lambda *one: False, Paths(),
+                         places=frozenset([b"tree"]))
+    assert kept(found) == {"tree": "another-place"} and not found.changes
+
+
 def test_equal_trees_need_nothing() -> None:
     tree = {"a": "1", "d": {"b": "2", "e": {}}, "l": ("link", "a")}
     assert plan(tree, tree).empty

@@ -388,3 +388,17 @@ def test_code_without_a_conversation_comes_back_without_loading_what_reads_them(
                            f"import sys; sys.path.insert(0, {SOURCE!r})\n{run}", str(rewind.project)],
                           env=rewind.env, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n" and (rewind.project / "a").read_text() == "one"
+
+
+def test_a_restore_leaves_a_long_log_to_the_next_save(rewind: Rewind) -> None:
+    (rewind.project / "a").write_text("a")
+    rewind.init()
+    log = rewind.state / "objects.db-wal"
+    (rewind.project / "a").write_bytes(os.urandom(3 << 19))
+    rewind.ok("restore", "last")
+    assert log.stat().st_size > 1 << 20
+    (rewind.project / "a").write_text("b")
+    rewind.ok("save")
+    assert log.stat().st_size < 1 << 20
+    rewind.ok("undo-restore", "--force")
+    assert rewind.json("validate", "--deep")["ok"] is True

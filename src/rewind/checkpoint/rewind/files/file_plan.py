@@ -141,7 +141,8 @@ class _Planner:
         check_depth(folder)
         if now.partial and not then.partial:
             self.plan.kept.append(Kept(folder, now.partial.decode()))
-        for name in sorted({*then.entries, *now.entries}):
+        # Where both are equal there is nothing to do; what is in another place is kept and told all the same.
+        for name in sorted({*then.entries, *now.entries}) if self.places else then.differing(now):
             path = folder + b"/" + name if folder else name
             if not self.paths.touches(path) or self._is_another_place(path):
                 continue

@@ -44,14 +44,14 @@ class Cells:
 def all_cells(controller: Controller, rows: list[MapRow], graphs: list[str]) -> list[Cells]:
     now = time.time()
     several = len({row.session for row in rows if row.session}) > 1
-    incomplete = controller.incomplete()
+    incomplete, own = controller.incomplete(), controller.place
     found = []
     for row, graph in zip(rows, graphs):
         text = _text(controller, row)
         if row.record and row.record.name in incomplete:
             text = f"incomplete: {incomplete[row.record.name].text}  {text}"
         at = row.record or row.after
-        place = at.place if at and at.place != controller.place else ""
+        place = at.place if at and at.place != own else ""
         found.append(Cells(row, text, graph, several, now, place))
     return found
 
