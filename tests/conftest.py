@@ -63,11 +63,22 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+_FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    outcome = yield
+    item.stash[_FAILED] = item.stash.get(_FAILED, False) or outcome.get_result().failed  # type: ignore[attr-defined]
+
+
 @pytest.fixture
-def tmp_path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+def tmp_path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
     """A directory of the test's own: pytest's, or one on a disk for what is about files."""
     disk = on_disk.disk_for(os.path.relpath(request.path, _HERE))
-    return Path(tempfile.mkdtemp(prefix=f"{tmp_path.name}-", dir=disk)) if disk else tmp_path
+    yield Path(tempfile.mkdtemp(prefix=f"{tmp_path.name}-", dir=disk)) if disk else tmp_path
+    if not request.node.stash.get(_FAILED, False):
+        on_disk.is_over(tmp_path)
 
 
 @pytest.fixture
