@@ -31,7 +31,7 @@ from compiled_once import copy_program, stage_library  # noqa: E402
 from rewind_cli import Rewind, as_ordinary_user, clean_env  # noqa: E402
 
 # How fast a machine makes examples is no property of the program.
-hypothesis.settings.register_profile("patient", deadline=None,
+hypothesis.settings.register_profile("patient", deadline=None, max_examples=other_pythons.examples(100),
                                      suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("patient")
 
