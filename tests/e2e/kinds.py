@@ -78,53 +78,54 @@ def set_version(checkout: Path, version: str) -> None:
         (checkout / name).write_text(text.replace(was, version))
 
 
+def move_in(claude: Claude, market: Path) -> None:
+    """The hook, the plugin and the module of somebody else. Then the client has added and removed our plugin
+    once, for that moves keys of its settings about."""
+    settings = claude.config / "settings.json"
+    claude.config.mkdir(exist_ok=True)
+    settings.write_text(json.dumps({"model": "mock", **_foreign_hook("settings")}))
+    _add_plugin(claude, market)
+    before = json.loads(settings.read_text())
+    install_plugin(claude)
+    remove_plugin(claude)
+    assert json.loads(settings.read_text()) == before
+
+
+def _foreign_hook(name: str) -> dict[str, Any]:
+    command = {"type": "command", "command": f'echo {name} >> "$HOME/foreign.log"'}
+    return {"hooks": {"UserPromptSubmit": [{"hooks": [command]}]}}
+
+
+def _add_plugin(claude: Claude, market: Path) -> None:
+    files: dict[str, object] = {
+        ".claude-plugin/marketplace.json": {"name": "market", "owner": {"name": "Somebody"},
+                                            "plugins": [{"name": "foreign", "source": "./foreign"}]},
+        "foreign/.claude-plugin/plugin.json": {"name": "foreign", "version": "1.0.0", "description": "x"},
+        "foreign/hooks/hooks.json": {"modules": ["./register.tsx"], **_foreign_hook("plugin")},
+    }
+    for name, value in files.items():
+        path = market / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(value))
+    (market / "foreign" / "hooks" / "register.tsx").write_text(FOREIGN_MODULE)
+    claude_command(claude, "plugin", "marketplace", "add", str(market))
+    claude_command(claude, "plugin", "install", "foreign@market")
+
+
 class Neighbourhood:
     """A home with a foreign hook, a foreign plugin with a hook of its own, and a foreign module."""
 
-    def __init__(self, claude: Claude, rewind: Rewind, folder: Path) -> None:
+    def __init__(self, claude: Claude, rewind: Rewind) -> None:
         self.claude = claude
         self.rewind = rewind
         self.settings = claude.config / "settings.json"
-        self._log = folder / "foreign.log"
-        self._add_hook()
-        self._add_plugin(folder / "market")
+        self._log = claude.home / "foreign.log"
         self._asked = 0
-
-    def _hook(self, name: str) -> dict[str, Any]:
-        command = {"type": "command", "command": f"echo {name} >> '{self._log}'"}
-        return {"hooks": {"UserPromptSubmit": [{"hooks": [command]}]}}
-
-    def _add_hook(self) -> None:
-        self.claude.config.mkdir(exist_ok=True)
-        self.settings.write_text(json.dumps({"model": "mock", **self._hook("settings")}))
-
-    def _add_plugin(self, market: Path) -> None:
-        files: dict[str, object] = {
-            ".claude-plugin/marketplace.json": {"name": "market", "owner": {"name": "Somebody"},
-                                                "plugins": [{"name": "foreign", "source": "./foreign"}]},
-            "foreign/.claude-plugin/plugin.json": {"name": "foreign", "version": "1.0.0", "description": "x"},
-            "foreign/hooks/hooks.json": {"modules": ["./register.tsx"], **self._hook("plugin")},
-        }
-        for name, value in files.items():
-            path = market / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(value))
-        (market / "foreign" / "hooks" / "register.tsx").write_text(FOREIGN_MODULE)
-        claude_command(self.claude, "plugin", "marketplace", "add", str(market))
-        claude_command(self.claude, "plugin", "install", "foreign@market")
 
     def reformat(self) -> None:
         """As no client and no installer would write it."""
         found = json.loads(self.settings.read_text())
         self.settings.write_text(json.dumps(found, indent=7, separators=(" ,", ":")).replace("\n", "\r\n"))
-
-    def as_client_leaves_it(self) -> bytes:
-        """The settings once the client has added and removed a plugin: it moves keys about."""
-        before = json.loads(self.settings.read_text())
-        install_plugin(self.claude)
-        remove_plugin(self.claude)
-        assert json.loads(self.settings.read_text()) == before
-        return self.settings.read_bytes()
 
     def check(self, *, protected: bool, commands: bool) -> None:
         """One prompt: each hook ran once, the foreign ones as ever, and nothing runs on."""
