@@ -7,13 +7,11 @@ import json
 import os
 import shutil
 import subprocess
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
-from claude_client import TOOLS, Claude
+from claude_client import Claude
 from screen import wait_until
 from scripted import prompt
 
@@ -132,12 +130,12 @@ class Neighbourhood:
         before = self._made()
         seen = self._log.read_text().split() if self._log.exists() else []
         self._asked += 1
-        with self._client() as says:
-            says(f"{prompt('WRITE')} {self._asked}")
+        with self.claude.asking_on() as ask:
+            ask(f"{prompt('WRITE')} {self._asked}")
             new = self._log.read_text().split()[len(seen):]
             assert sorted(new) == ["plugin", "settings"]
-            assert "foreign answers" in says("/foreign")
-            assert ("needs the interactive client" in says("/goback")) is commands
+            assert "foreign answers" in str(ask("/foreign").get("result"))
+            assert ("needs the interactive client" in str(ask("/goback").get("result"))) is commands
         made = self._made()
         for event in ("UserPromptSubmit", "Stop"):
             assert made.count(event) - before.count(event) == int(protected), (event, made)
@@ -146,35 +144,6 @@ class Neighbourhood:
     def _made(self) -> list[str]:
         found = self.rewind.run("list", "--json")
         return [str(c["trigger"].get("event")) for c in found.data["checkpoints"]] if found.code == 0 else []
-
-    @contextmanager
-    def _client(self) -> Iterator[Callable[[str], str]]:
-        """One client for prompts and commands, and what it says to each."""
-        command = [str(self.claude.program), "-p", "--input-format", "stream-json", "--output-format",
-                   "stream-json", "--verbose", *TOOLS]
-        with subprocess.Popen(command, cwd=self.claude.project, env=self.claude.env, text=True,
-                              stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL) as process:
-            patience = threading.Timer(120, process.kill)
-            patience.start()
-            try:
-                yield lambda text: _say(process, text)
-                assert process.stdin
-                process.stdin.close()
-                assert process.wait() == 0
-            finally:
-                patience.cancel()
-                if process.poll() is None:
-                    process.kill()
-
-
-def _say(process: subprocess.Popen[str], text: str) -> str:
-    assert process.stdin and process.stdout
-    message = {"role": "user", "content": [{"type": "text", "text": text}]}
-    process.stdin.write(json.dumps({"type": "user", "message": message}) + "\n")
-    process.stdin.flush()
-    found = next(event for event in map(json.loads, process.stdout) if event.get("type") == "result")
-    return str(found.get("result"))
 
 
 def running_in(home: Path) -> Sequence[str]:
