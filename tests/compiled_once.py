@@ -1,4 +1,4 @@
-"""Installations in the test's own process compile the library once for all tests, not once for each.
+"""The library is compiled once for all tests of a worker, not once for each installation and each copy of it.
 
 What `compileall` makes of it is tested where real processes install: `tests/install/test_installer.py`.
 """
@@ -8,10 +8,38 @@ from __future__ import annotations
 import importlib.util
 import marshal
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
+from rewind import __version__
+from rewind.install.machine.library import _stage
+from rewind_cli import CHECKOUT
+
 _codes: dict[bytes, bytes] = {}  # by source
+
+
+def copy_program(top: Path) -> Path:
+    """`bin` and a compiled `src`, for every user to read; the command in it."""
+    for name in ("bin", "src"):
+        shutil.copytree(CHECKOUT / name, top / name, ignore=shutil.ignore_patterns("__pycache__"))
+    assert compile_dir(str(top / "src"))
+    for path in [top, *top.rglob("*")]:
+        path.chmod(0o755)
+    return top / "bin" / "rewind"
+
+
+def stage_library(folder: Path) -> Path:
+    """The library as an installation of this version leaves it."""
+    library = folder / f"lib-{__version__}"
+    os.rename(_stage(str(CHECKOUT / "src" / "rewind"), str(library)), library)
+    return library
+
+
+def bring_library(library: Path, home: Path) -> None:
+    """Before an installation into this home, which then finds its library there, as if it were not the first
+    one of this version: a quarter of the processor time."""
+    shutil.copytree(library, home / ".rewind" / "system" / library.name)
 
 
 def compile_dir(folder: str, **_: Any) -> bool:

@@ -7,6 +7,7 @@ import gc
 import os
 import shutil
 import signal
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,11 +25,13 @@ gc.disable()
 
 pytest.register_assert_rewrite("rewind_cli", "hook_scene", "scene", "kill_driver")
 
+import on_disk  # noqa: E402
 import other_pythons  # noqa: E402
+from compiled_once import copy_program, stage_library  # noqa: E402
 from rewind_cli import Rewind, as_ordinary_user, clean_env  # noqa: E402
 
 # How fast a machine makes examples is no property of the program.
-hypothesis.settings.register_profile("patient", deadline=None,
+hypothesis.settings.register_profile("patient", deadline=None, max_examples=other_pythons.examples(100),
                                      suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("patient")
 
@@ -58,6 +61,24 @@ def pytest_collection_finish() -> None:
     modules: milliseconds instead of half a second, for each test that asks for one."""
     gc.freeze()
     gc.enable()
+
+
+_FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    outcome = yield
+    item.stash[_FAILED] = item.stash.get(_FAILED, False) or outcome.get_result().failed  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """A directory of the test's own: pytest's, or one on a disk for what is about files."""
+    disk = on_disk.disk_for(os.path.relpath(request.path, _HERE))
+    yield Path(tempfile.mkdtemp(prefix=f"{tmp_path.name}-", dir=disk)) if disk else tmp_path
+    if not request.node.stash.get(_FAILED, False):
+        on_disk.is_over(tmp_path)
 
 
 @pytest.fixture
@@ -106,10 +127,24 @@ def rewind(project: Path, home: Path) -> Rewind:
     return Rewind(project, home)
 
 
+@pytest.fixture(scope="session")
+def program_copy() -> Iterator[Path]:
+    """The command in a copy of the program that every user can read, compiled."""
+    top = Path(tempfile.mkdtemp(prefix="rewind-test-")).resolve()
+    yield copy_program(top)
+    shutil.rmtree(top)
+
+
+@pytest.fixture(scope="session")
+def ready_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """For `bring_library`."""
+    return stage_library(tmp_path_factory.mktemp("library"))
+
+
 @pytest.fixture
-def user() -> Iterator[Rewind]:
+def user(program_copy: Path) -> Iterator[Rewind]:
     """Rewind under a user who is not root, in a project of their own."""
-    with as_ordinary_user() as rewind:
+    with as_ordinary_user(program_copy) as rewind:
         if rewind is None:
             pytest.skip("no Python here that a user other than root can run")
         yield rewind

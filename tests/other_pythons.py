@@ -16,6 +16,8 @@ ON_THE_DEFAULT_ONLY = {
     "benchmark": "bench/ is no part of the package, and scripts/bench runs it with the default Python",
     "browser": "needs Chromium and the page's packages, and scripts/e2e runs it with the default Python",
     "e2e": "needs the clients, and scripts/e2e runs it with the default Python",
+    "test_docs.py": "reads the documents, which are the same for each Python",
+    "test_shape.py": "reads the sources, which are the same for each Python",
 }
 SLOW_ON_THE_OLDEST = ("fidelity", "hooks")
 _A_PART = 5

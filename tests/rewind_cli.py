@@ -251,8 +251,9 @@ def _reachable(prefix: list[str], program: Path) -> bool:
 
 
 @contextmanager
-def as_ordinary_user() -> Iterator[Optional[Rewind]]:
-    """Rewind run by a user who is not root, in a project that this user owns; None: impossible."""
+def as_ordinary_user(program: Path) -> Iterator[Optional[Rewind]]:
+    """Rewind run by a user who is not root, in a project that this user owns; None: impossible. The program
+    is a copy, for the checkout may lie where another user cannot look."""
     top = Path(tempfile.mkdtemp(prefix="rewind-test-")).resolve()
     try:
         project, home = top / "project", top / "home"
@@ -262,23 +263,12 @@ def as_ordinary_user() -> Iterator[Optional[Rewind]]:
             yield Rewind(project, home)
             return
         top.chmod(0o755)
-        program = _readable_program(top)
         for folder in (project, home):
             os.chown(folder, NOBODY, NOBODY)
         yield next((Rewind(project, home, prefix, program) for prefix in _nobody_prefixes()
                     if _reachable(prefix, program)), None)
     finally:
         _force_remove(top)
-
-
-def _readable_program(top: Path) -> Path:
-    """A copy, for the checkout may lie where another user cannot look."""
-    shutil.copytree(CHECKOUT / "src", top / "src", ignore=shutil.ignore_patterns("__pycache__"))
-    (top / "bin").mkdir()
-    shutil.copy(PROGRAM, top / "bin" / "rewind")
-    for path in [*(top / "src").rglob("*"), top / "src", top / "bin", top / "bin" / "rewind"]:
-        path.chmod(0o755)
-    return top / "bin" / "rewind"
 
 
 def _nobody_prefixes() -> list[list[str]]:

@@ -9,21 +9,15 @@ from pathlib import Path
 
 import pytest
 
-import rewind
 from rewind import errors
 from rewind.fast.bundle import COMMAND_ROOTS, ROOTS, bundle_path
-from rewind.install.machine import library as installed
 
-PACKAGE = Path(rewind.__file__).parent
 FROM = "import rewind.hooks.handle as m; print(type(m.__spec__.loader).__name__, m.__file__)"
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """As the installer stages it, and then gives it its name."""
-    there = tmp_path_factory.mktemp("system") / "lib-1"
-    Path(installed._stage(str(PACKAGE), str(there))).rename(there)
-    return there
+@pytest.fixture
+def library(ready_library: Path) -> Path:
+    return ready_library
 
 
 def run(library: Path, code: str) -> str:

@@ -15,6 +15,8 @@ sys.path.insert(0, str(CHECKOUT))
 from bench.command import quick_options  # noqa: E402
 from bench.workplace import Options, Workplace, real_interpreter  # noqa: E402
 
+from compiled_once import bring_library  # noqa: E402
+
 
 @pytest.fixture
 def options() -> Options:
@@ -22,8 +24,10 @@ def options() -> Options:
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: Options) -> Iterator[Workplace]:
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: Options,
+          ready_library: Path) -> Iterator[Workplace]:
     """With Rewind installed in it."""
+    bring_library(ready_library, tmp_path / "home")
     monkeypatch.chdir(tmp_path)  # rows change the directory
     place = Workplace(tmp_path, options)
     with place.at_end:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any, Optional
+from typing import Any, Optional
+
+from ui_forks import start_ui
 
 from chat_scene import Claude
 from make_transcripts import event_id, place, session_folder
@@ -145,24 +148,24 @@ class Server:
     """`rewind ui` as a process of its own."""
 
     def __init__(self, project: Path, home: Path) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", str(PROGRAM), "ui", "--no-open"], cwd=project, env=clean_env(home),
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        assert self._process.stdout is not None
-        self._out: IO[bytes] = self._process.stdout
+        self.pid, self._out = start_ui(project, clean_env(home))
         line = self._out.readline().decode()
         assert line.startswith("Rewind is at http://127.0.0.1:"), line
         self.address = line.split()[-1]
         self.base = self.address.split("?")[0]
 
-    @property
-    def pid(self) -> int:
-        return self._process.pid
-
     def stop(self) -> None:
-        self._process.terminate()
-        self._process.wait(90)
-        self._out.close()
+        if not self._out.closed:
+            os.kill(self.pid, signal.SIGTERM)
+            wait_for(lambda: not self._runs(), 90)
+            self._out.close()
+
+    def _runs(self) -> bool:
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        return True
 
 
 def interrupt_restore(project: Path, home: Path) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 from mock_api import MockApi
 from screen import Screen, wait_until
@@ -52,6 +53,25 @@ class Claude:
                 if process.poll() is None:
                     process.kill()
 
+    @contextmanager
+    def asking_on(self) -> Iterator[Callable[[str], dict[str, Any]]]:
+        """One process for several prompts and commands, and how it ends each."""
+        command = [str(self.program), "-p", "--input-format", "stream-json", "--output-format",
+                   "stream-json", "--verbose", *TOOLS]
+        with subprocess.Popen(command, cwd=self.project, env=self.env, text=True, stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+            patience = threading.Timer(120, process.kill)
+            patience.start()
+            try:
+                yield lambda text: _say(process, text)
+                assert process.stdin
+                process.stdin.close()
+                assert process.wait() == 0
+            finally:
+                patience.cancel()
+                if process.poll() is None:
+                    process.kill()
+
     def heard(self, prompt: str) -> list[str]:
         """All that the model was told when it got this prompt."""
         return talk(self.api.asked(prompt), names(self.stage))
@@ -84,6 +104,14 @@ class Claude:
             except (OSError, ValueError):
                 continue  # just being written, or gone with its client
         return found
+
+
+def _say(process: subprocess.Popen[str], text: str) -> dict[str, Any]:
+    assert process.stdin and process.stdout
+    message = {"role": "user", "content": [{"type": "text", "text": text}]}
+    process.stdin.write(json.dumps({"type": "user", "message": message}) + "\n")
+    process.stdin.flush()
+    return next(event for event in map(json.loads, process.stdout) if event.get("type") == "result")
 
 
 class ClaudeScreen:

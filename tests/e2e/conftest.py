@@ -24,6 +24,7 @@ from deal import deal  # noqa: E402
 from droid_client import Droid  # noqa: E402
 from gemini_api import GeminiApi  # noqa: E402
 from gemini_client import Gemini  # noqa: E402
+from installed import Installed  # noqa: E402
 from mock_api import MockApi  # noqa: E402
 from responses_api import ResponsesApi  # noqa: E402
 from scripted import (  # noqa: E402
@@ -60,6 +61,11 @@ PlayClaude = Callable[[Recording], Conversation[Claude]]
 PlayDroid = Callable[[Recording], Conversation[Droid]]
 PlayCodex = Callable[[Recording], Conversation[Codex]]
 PlayGemini = Callable[[Recording], Conversation[Gemini]]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def library_at_hand(ready_library: Path) -> None:
+    Installed.library = ready_library
 
 
 @pytest.fixture(scope="session")

@@ -6,16 +6,21 @@ import json
 import subprocess
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Optional
 
 from stage import Stage
 
+from compiled_once import bring_library
 from rewind_cli import CHECKOUT, clean_env
 
 
 class Installed:
+    library: ClassVar[Optional[Path]] = None  # compiled, and put there before the installation
+
     def __init__(self, stage: Stage, agent: str) -> None:
         self.stage = stage
+        if self.library:
+            bring_library(self.library, stage.home)
         self.env = clean_env(stage.home)
         self._program = str(stage.home / ".local" / "bin" / "rewind")
         self._run(["sh", str(CHECKOUT / "install.sh"), "--yes", "--tier", "aggressive", "--agents", agent])

@@ -7,13 +7,11 @@ import json
 import os
 import shutil
 import subprocess
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
-from claude_client import TOOLS, Claude
+from claude_client import Claude
 from screen import wait_until
 from scripted import prompt
 
@@ -78,65 +76,66 @@ def set_version(checkout: Path, version: str) -> None:
         (checkout / name).write_text(text.replace(was, version))
 
 
+def move_in(claude: Claude, market: Path) -> None:
+    """The hook, the plugin and the module of somebody else. Then the client has added and removed our plugin
+    once, for that moves keys of its settings about."""
+    settings = claude.config / "settings.json"
+    claude.config.mkdir(exist_ok=True)
+    settings.write_text(json.dumps({"model": "mock", **_foreign_hook("settings")}))
+    _add_plugin(claude, market)
+    before = json.loads(settings.read_text())
+    install_plugin(claude)
+    remove_plugin(claude)
+    assert json.loads(settings.read_text()) == before
+
+
+def _foreign_hook(name: str) -> dict[str, Any]:
+    command = {"type": "command", "command": f'echo {name} >> "$HOME/foreign.log"'}
+    return {"hooks": {"UserPromptSubmit": [{"hooks": [command]}]}}
+
+
+def _add_plugin(claude: Claude, market: Path) -> None:
+    files: dict[str, object] = {
+        ".claude-plugin/marketplace.json": {"name": "market", "owner": {"name": "Somebody"},
+                                            "plugins": [{"name": "foreign", "source": "./foreign"}]},
+        "foreign/.claude-plugin/plugin.json": {"name": "foreign", "version": "1.0.0", "description": "x"},
+        "foreign/hooks/hooks.json": {"modules": ["./register.tsx"], **_foreign_hook("plugin")},
+    }
+    for name, value in files.items():
+        path = market / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(value))
+    (market / "foreign" / "hooks" / "register.tsx").write_text(FOREIGN_MODULE)
+    claude_command(claude, "plugin", "marketplace", "add", str(market))
+    claude_command(claude, "plugin", "install", "foreign@market")
+
+
 class Neighbourhood:
     """A home with a foreign hook, a foreign plugin with a hook of its own, and a foreign module."""
 
-    def __init__(self, claude: Claude, rewind: Rewind, folder: Path) -> None:
+    def __init__(self, claude: Claude, rewind: Rewind) -> None:
         self.claude = claude
         self.rewind = rewind
         self.settings = claude.config / "settings.json"
-        self._log = folder / "foreign.log"
-        self._add_hook()
-        self._add_plugin(folder / "market")
+        self._log = claude.home / "foreign.log"
         self._asked = 0
-
-    def _hook(self, name: str) -> dict[str, Any]:
-        command = {"type": "command", "command": f"echo {name} >> '{self._log}'"}
-        return {"hooks": {"UserPromptSubmit": [{"hooks": [command]}]}}
-
-    def _add_hook(self) -> None:
-        self.claude.config.mkdir(exist_ok=True)
-        self.settings.write_text(json.dumps({"model": "mock", **self._hook("settings")}))
-
-    def _add_plugin(self, market: Path) -> None:
-        files: dict[str, object] = {
-            ".claude-plugin/marketplace.json": {"name": "market", "owner": {"name": "Somebody"},
-                                                "plugins": [{"name": "foreign", "source": "./foreign"}]},
-            "foreign/.claude-plugin/plugin.json": {"name": "foreign", "version": "1.0.0", "description": "x"},
-            "foreign/hooks/hooks.json": {"modules": ["./register.tsx"], **self._hook("plugin")},
-        }
-        for name, value in files.items():
-            path = market / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(value))
-        (market / "foreign" / "hooks" / "register.tsx").write_text(FOREIGN_MODULE)
-        claude_command(self.claude, "plugin", "marketplace", "add", str(market))
-        claude_command(self.claude, "plugin", "install", "foreign@market")
 
     def reformat(self) -> None:
         """As no client and no installer would write it."""
         found = json.loads(self.settings.read_text())
         self.settings.write_text(json.dumps(found, indent=7, separators=(" ,", ":")).replace("\n", "\r\n"))
 
-    def as_client_leaves_it(self) -> bytes:
-        """The settings once the client has added and removed a plugin: it moves keys about."""
-        before = json.loads(self.settings.read_text())
-        install_plugin(self.claude)
-        remove_plugin(self.claude)
-        assert json.loads(self.settings.read_text()) == before
-        return self.settings.read_bytes()
-
     def check(self, *, protected: bool, commands: bool) -> None:
         """One prompt: each hook ran once, the foreign ones as ever, and nothing runs on."""
         before = self._made()
         seen = self._log.read_text().split() if self._log.exists() else []
         self._asked += 1
-        with self._client() as says:
-            says(f"{prompt('WRITE')} {self._asked}")
+        with self.claude.asking_on() as ask:
+            ask(f"{prompt('WRITE')} {self._asked}")
             new = self._log.read_text().split()[len(seen):]
             assert sorted(new) == ["plugin", "settings"]
-            assert "foreign answers" in says("/foreign")
-            assert ("needs the interactive client" in says("/goback")) is commands
+            assert "foreign answers" in str(ask("/foreign").get("result"))
+            assert ("needs the interactive client" in str(ask("/goback").get("result"))) is commands
         made = self._made()
         for event in ("UserPromptSubmit", "Stop"):
             assert made.count(event) - before.count(event) == int(protected), (event, made)
@@ -145,35 +144,6 @@ class Neighbourhood:
     def _made(self) -> list[str]:
         found = self.rewind.run("list", "--json")
         return [str(c["trigger"].get("event")) for c in found.data["checkpoints"]] if found.code == 0 else []
-
-    @contextmanager
-    def _client(self) -> Iterator[Callable[[str], str]]:
-        """One client for prompts and commands, and what it says to each."""
-        command = [str(self.claude.program), "-p", "--input-format", "stream-json", "--output-format",
-                   "stream-json", "--verbose", *TOOLS]
-        with subprocess.Popen(command, cwd=self.claude.project, env=self.claude.env, text=True,
-                              stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL) as process:
-            patience = threading.Timer(120, process.kill)
-            patience.start()
-            try:
-                yield lambda text: _say(process, text)
-                assert process.stdin
-                process.stdin.close()
-                assert process.wait() == 0
-            finally:
-                patience.cancel()
-                if process.poll() is None:
-                    process.kill()
-
-
-def _say(process: subprocess.Popen[str], text: str) -> str:
-    assert process.stdin and process.stdout
-    message = {"role": "user", "content": [{"type": "text", "text": text}]}
-    process.stdin.write(json.dumps({"type": "user", "message": message}) + "\n")
-    process.stdin.flush()
-    found = next(event for event in map(json.loads, process.stdout) if event.get("type") == "result")
-    return str(found.get("result"))
 
 
 def running_in(home: Path) -> Sequence[str]:

@@ -139,6 +139,9 @@ class Server:
         """The sessions that it offers, by id, with their titles."""
         return {one["id"]: one["title"] for one in self._request("GET", "/session")}
 
+    def delete(self, session: str) -> None:
+        self._request("DELETE", f"/session/{session}")
+
     def revert(self, session: str, message: str) -> None:
         """opencode's own /undo."""
         self.post(f"/session/{session}/revert", messageID=message)

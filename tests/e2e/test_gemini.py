@@ -38,18 +38,16 @@ def test_a_fork_tells_the_model_what_was_said_before(
     heard = play_gemini(plain_gemini).back(n).hear()
     assert heard == [*plain_gemini.before(n), NEXT]
     assert prompts(heard) == [*PLAIN[:-n], "NEXT"]
+    if n == 1:
+        results = [line for line in heard if line.startswith("result") and "-result" in line]
+        assert len(results) == 2, "of parallel calls none is lost"
+        assert "left-result" in results[0] and "right-result" in results[1]
 
 
 def test_before_the_first_prompt_there_is_nothing_to_resume(
         plain_gemini: Recording, play_gemini: Play) -> None:
     chat = play_gemini(plain_gemini)
     assert "nothing before this prompt" in chat.rewind.fails(1, "back", "4", "--session", chat.session)
-
-
-def test_no_result_of_parallel_calls_is_lost(plain_gemini: Recording, play_gemini: Play) -> None:
-    heard = play_gemini(plain_gemini).back(1).hear()
-    results = [line for line in heard if line.startswith("result") and "-result" in line]
-    assert ["left-result" in results[0], "right-result" in results[1]] == [True, True] and len(results) == 2
 
 
 def test_a_fork_of_a_fork_and_of_one_that_went_on(plain_gemini: Recording, play_gemini: Play) -> None:

@@ -4,7 +4,8 @@ when the real client resumes Rewind's forks.
 One session is recorded once, and all tests fork it: that none of its rows changes is part of what they show.
 To start opencode takes ten times as long as to answer a prompt. So processes of their own resume a fork of
 each kind, and one server, such as there is behind the terminal UI, the others. It may write on after its
-answer, and its turn may end later, so what is forked or restored next has another process.
+answer, and its turn may end later, so what is forked next has another process, or waits for the end of the
+turn.
 """
 
 from __future__ import annotations
@@ -60,6 +61,13 @@ class Scene(NamedTuple):
         self.wait_until(session, lambda turns: turns[-1:] == [prompt(name)])
         return self.client.heard(prompt(name))
 
+    def hear_to_the_end(self, session: str, name: str = "NEXT") -> list[str]:
+        """The same, until the checkpoint after the turn is there, too."""
+        before = self.rewind.made_for().count("Stop")
+        heard = self.hear(session, name)
+        wait_for_turns(self.rewind, before + 1)
+        return heard
+
     def hear_anew(self, session: str, name: str = "NEXT") -> list[str]:
         """The same by a process of its own."""
         return self.client.hear(session, prompt(name))
@@ -81,6 +89,15 @@ class Scene(NamedTuple):
         return [turn["prompt"] for turn in shown if turn["active"]]
 
 
+def wait_for_turns(rewind: Installed, count: int) -> None:
+    """Until so many turns have ended."""
+    for _ in range(300):
+        if rewind.made_for().count("Stop") >= count:
+            return
+        time.sleep(0.2)
+    raise AssertionError(rewind.made_for())
+
+
 def configuration(client: Opencode) -> dict[str, bytes]:
     found = (path for path in client.config.rglob("*") if path.is_file())
     kept = {str(path.relative_to(client.config)): path for path in found}
@@ -98,11 +115,15 @@ def scene(opencode_program: Path, tmp_path_factory: pytest.TempPathFactory) -> I
         before = configuration(client)
         rewind = Installed(stage, "opencode")
         rewind.env["PATH"] = client.env["PATH"]
-        session, told, states = "", [], [state(stage.project)]
-        for name in PLAIN:
-            session = client.ask(prompt(name), session)
-            told.append(client.heard(prompt(name)))
-            states.append(state(stage.project))
+        states = [state(stage.project)]
+        session = client.ask(prompt(PLAIN[0]))
+        states.append(state(stage.project))
+        with client.server() as recording:
+            for count, name in enumerate(PLAIN[1:], 2):
+                recording.say(session, prompt(name))
+                wait_for_turns(rewind, count)
+                states.append(state(stage.project))
+        told = [client.heard(prompt(name)) for name in PLAIN]
         rows = client.rows(session)
         with client.server() as server:
             yield Scene(client, server, rewind, session, told, states, before, rows)
@@ -124,7 +145,7 @@ def test_opencode_is_protected_from_the_first_prompt_on(scene: Scene) -> None:
 def test_files_and_conversation_go_back_to_the_same_moment(scene: Scene, n: int) -> None:
     fork = scene.back(n, "", "--both")
     assert state(scene.client.project) == scene.states[-1 - n]
-    heard = scene.hear_anew(fork)
+    heard = scene.hear_anew(fork) if n == 1 else scene.hear_to_the_end(fork)
     assert heard == [*scene.told[-n][:-1], NEXT]
     assert prompts(heard) == [*PLAIN[:-n], "NEXT"]
     scene.rewind("undo-restore", "--force")
@@ -140,7 +161,7 @@ def test_undo_takes_a_fork_out_of_opencodes_list_and_redo_brings_it_back(scene: 
     assert scene.client.listed()[fork] == "[Fork] A title"
     assert found["resume"] == f"cd {scene.client.project} && opencode -s {fork}"
     scene.rewind("undo-restore")
-    assert fork not in scene.client.listed() and scene.client.rows(fork) == [[], [], []]
+    assert fork not in scene.server.listed() and scene.client.rows(fork) == [[], [], []]
     scene.rewind("redo")
     assert scene.hear(fork) == [*scene.told[-1][:-1], NEXT]
 
@@ -153,10 +174,10 @@ def test_no_result_of_parallel_calls_is_lost(scene: Scene) -> None:
 def test_a_fork_of_a_fork_that_went_on_and_was_deleted_then(scene: Scene) -> None:
     """By opencode itself; Rewind has its copy still, and without that the checkpoints."""
     fork = scene.back(2)
-    scene.hear_anew(fork, "OTHER")
+    scene.hear_to_the_end(fork, "OTHER")
     assert scene.turns(fork) == [*map(prompt, PLAIN[:2]), prompt("OTHER")]
     again = scene.back(1, fork)
-    scene.client.run("session", "delete", fork, "--pure")
+    scene.server.delete(fork)
     older = scene.back(2, fork)
     scene.client.transcript(fork).unlink()
     restored = scene.rewind.json("restore", "last", "--context-only")["fork"]["session_id"]

@@ -65,9 +65,10 @@ class Agent(NamedTuple):
     def work(self) -> tuple[str, list[dict[str, bytes]]]:
         """All turns, one after the other; the session, and the files before the first and after each."""
         session, states = "", [self.files()]
-        for number in range(1, TURNS + 1):
-            session = self.client.ask(prompt(turn(self.place, number)), session)
-            states.append(self.files())
+        with self.client.asking_on() as ask:
+            for number in range(1, TURNS + 1):
+                session = ask(prompt(turn(self.place, number)))["session_id"]
+                states.append(self.files())
         return session, states
 
 

@@ -7,15 +7,21 @@ from pathlib import Path
 
 import pytest
 from claude_client import Claude
+from conversation import Recording
 from kinds import (
     Neighbourhood,
     checkout_of,
     install_plugin,
     install_sh,
+    move_in,
     remove_plugin,
     set_version,
     update_plugin,
 )
+from mock_api import MockApi
+from scripted import claude_script
+from shared import recorded_once
+from stage import Stage, copy_stage, make_stage
 
 from rewind import __version__
 from rewind_cli import CHECKOUT, Rewind
@@ -24,9 +30,26 @@ pytestmark = [pytest.mark.slow, pytest.mark.longest]
 NEWER, OLDER = "9.9.9", "0.0.1"
 
 
+@pytest.fixture(scope="session")
+def neighbours(claude_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    """A home with what belongs to others, in which nothing was said yet."""
+    def record(folder: Path) -> list[Recording]:
+        stage = make_stage(folder)
+        with MockApi(claude_script(stage.project)) as api:
+            move_in(Claude(claude_program, stage, api), folder / "market")
+        return [Recording(stage, "", [])]
+    return recorded_once(tmp_path_factory, "neighbours", record)[0]
+
+
 @pytest.fixture
-def around(claude: Claude, rewind: Rewind, tmp_path: Path) -> Neighbourhood:
-    return Neighbourhood(claude, rewind, tmp_path)
+def claude(claude_program: Path, stage: Stage, claude_api: MockApi, neighbours: Recording) -> Claude:
+    copy_stage(neighbours.stage, stage)
+    return Claude(claude_program, stage, claude_api)
+
+
+@pytest.fixture
+def around(claude: Claude, rewind: Rewind) -> Neighbourhood:
+    return Neighbourhood(claude, rewind)
 
 
 def installed_by_us(claude: Claude) -> str:
@@ -59,7 +82,7 @@ def test_the_installers_comes_changes_and_goes(around: Neighbourhood, claude: Cl
 
 
 def test_the_clients_comes_changes_and_goes(around: Neighbourhood, claude: Claude, tmp_path: Path) -> None:
-    before = around.as_client_leaves_it()
+    before = around.settings.read_bytes()
     checkout = checkout_of(tmp_path / "rewind", __version__)
     install_plugin(claude, checkout)
     for version in (__version__, NEWER, OLDER):
@@ -76,7 +99,7 @@ def test_the_clients_comes_changes_and_goes(around: Neighbourhood, claude: Claud
 @pytest.mark.parametrize("installed_first", ["plugin", "installer"])
 def test_both_come_and_go_in_any_order(around: Neighbourhood, claude: Claude, rewind: Rewind, tmp_path: Path,
                                        installed_first: str, removed_first: str) -> None:
-    before = around.as_client_leaves_it()
+    before = around.settings.read_bytes()
     newer = checkout_of(tmp_path / "rewind", NEWER)
     steps = {"plugin": lambda: install_plugin(claude, newer),
              "installer": lambda: install_sh(claude, CHECKOUT, "--yes", "--agents", "claude")}

@@ -15,7 +15,7 @@ from fault_points import Run, run, short_write_library
 from fault_scenarios import Scenario, scenario
 from fault_world import World, copy
 
-from rewind_cli import PROGRAM, Rewind, as_ordinary_user, tree_state
+from rewind_cli import PROGRAM, Rewind, tree_state
 
 pytestmark = pytest.mark.slow
 
@@ -114,14 +114,6 @@ def test_a_read_only_disk_is_told_in_one_sentence_and_can_be_looked_at(disk: Pat
 
 
 # permissions
-
-@pytest.fixture
-def user() -> Iterator[Rewind]:
-    with as_ordinary_user() as rewind:
-        if rewind is None:
-            pytest.skip("NOT TESTED: no Python here that a user other than root can run")
-        yield rewind
-
 
 @pytest.mark.parametrize("closed", ["", "checkpoints", "objects.db"])
 def test_a_state_directory_without_permission_is_one_sentence(user: Rewind, closed: str) -> None:

@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
+from on_disk import disk_for
 from other_pythons import examples
 from rewind.controller import AtCheckpoint, Controller
 from rewind_cli import Tree, clean_env, differences, tree_state
@@ -126,7 +127,7 @@ class Place:
     """A project in a directory of its own, opened in this process."""
 
     def __init__(self) -> None:
-        self.top = Path(tempfile.mkdtemp(prefix="rewind-test-")).resolve()
+        self.top = Path(tempfile.mkdtemp(prefix="rewind-test-", dir=disk_for("fidelity"))).resolve()
         (self.top / "home").mkdir()
         (self.top / "project").mkdir()
         self.before, wanted = dict(os.environ), clean_env(self.top / "home")

@@ -22,7 +22,7 @@ from rewind.checkpoint.project.missed import KILLED
 from rewind.files import is_unburied, process_start
 from rewind.hooks.memory.hook_state import HookState
 from rewind.install.machine.scripts import NAME, shim_text
-from rewind_cli import CHECKOUT, Result, Rewind, clean_env
+from rewind_cli import Result, Rewind, clean_env
 
 pytestmark = pytest.mark.slow
 
@@ -32,15 +32,15 @@ ACTIONS = ("session-start", "user-prompt-submit", "pre-tool-use", "post-tool-use
 
 
 class Installed:
-    """A copy of the library with a shim beside it, as `rewind install` leaves them."""
+    """A copy of the library with a shim beside it, as `rewind install` leaves them, but for the file in which
+    the whole package is once more."""
 
-    def __init__(self, top: Path, home: Path, project: Path) -> None:
+    def __init__(self, program: Path, top: Path, home: Path, project: Path) -> None:
         self.home = home
         self.project = project
         self.system = top / "system of it's user"  # a name that needs quoting
         self.library = self.system / "lib-1"
-        shutil.copytree(CHECKOUT / "src" / "rewind", self.library / "rewind",
-                        ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(program.parents[1] / "src" / "rewind", self.library / "rewind")
         self.log = home / ".rewind" / "rewind.log"
         self.log.parent.mkdir()
         self.shim = self.system / NAME
@@ -72,8 +72,8 @@ class Installed:
 
 
 @pytest.fixture
-def installed(tmp_path: Path, home: Path, project: Path) -> Installed:
-    return Installed(tmp_path, home, project)
+def installed(program_copy: Path, tmp_path: Path, home: Path, project: Path) -> Installed:
+    return Installed(program_copy, tmp_path, home, project)
 
 
 def silent(result: Result) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import compileall
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from compiled_once import compile_dir
 from rewind.install.machine.in_use import is_in_use
 from rewind.install.machine.library import put_library
 from rewind.install.machine.system import System
@@ -16,7 +18,9 @@ from rewind_cli import CHECKOUT
 pytestmark = pytest.mark.slow
 
 
-def test_a_library_is_pruned_once_no_process_runs_from_it(tmp_path: Path) -> None:
+def test_a_library_is_pruned_once_no_process_runs_from_it(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compileall, "compile_dir", compile_dir)
     system = System(str(tmp_path / "home"))
     Path(system.folder).mkdir(parents=True)
     package, before = str(CHECKOUT / "src" / "rewind"), None

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from chat_scene import a_dead_pid
+from compiled_once import bring_library
 from install_scene import FOREIGN, Machine, everything
 from rewind import __version__
 from rewind.install.machine.library import is_same
@@ -27,10 +28,18 @@ NEWER, NEWEST = "9.8.0", "9.9.0"
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> Machine:
+def fresh(tmp_path: Path) -> Machine:
+    """Where nothing of Rewind has ever been; `test_install_sh.py` has more of these."""
     machine = Machine(tmp_path)
     machine.has_claude()
     return machine
+
+
+@pytest.fixture
+def machine(fresh: Machine, ready_library: Path) -> Machine:
+    """Where the library of this version is already."""
+    bring_library(ready_library, fresh.home)
+    return fresh
 
 
 def libraries(machine: Machine) -> list[str]:
@@ -194,15 +203,15 @@ def test_directories_that_were_there_before_stay(machine: Machine) -> None:
 
 # where it runs from
 
-def test_a_package_installs_itself_from_where_it_was_imported(machine: Machine, tmp_path: Path) -> None:
+def test_a_package_installs_itself_from_where_it_was_imported(fresh: Machine, tmp_path: Path) -> None:
     place = tmp_path / "site packages"
     shutil.copytree(CHECKOUT / "src", place, ignore=shutil.ignore_patterns("__pycache__"))
     start = "import sys; sys.path.insert(0, sys.argv.pop(1)); from rewind.cli.main import run; run()"
-    done = machine.run(sys.executable, "-I", "-S", "-c", start, place, "install", "--yes")
+    done = fresh.run(sys.executable, "-I", "-S", "-c", start, place, "install", "--yes")
     assert done.code == 0, done
     shutil.rmtree(place)
-    assert machine.rewind("--version").code == 0
-    assert machine.rewind("doctor").code == 0
+    assert fresh.rewind("--version").code == 0
+    assert fresh.rewind("doctor").code == 0
 
 
 @pytest.mark.parametrize("how", ["--symlinks", "--copies"])
@@ -284,11 +293,11 @@ def test_no_hooks_registers_none(machine: Machine) -> None:
     assert "rewind config --register-hooks" in said.out
 
 
-def test_a_broken_configuration_is_left_alone_and_named(machine: Machine) -> None:
-    config = machine.home / ".rewind" / "config.json"
+def test_a_broken_configuration_is_left_alone_and_named(fresh: Machine) -> None:
+    config = fresh.home / ".rewind" / "config.json"
     config.parent.mkdir()
     config.write_text("{ nonsense")
-    done = machine.install_sh("--yes")
+    done = fresh.install_sh("--yes")
     assert done.code == 0 and str(config) in done.err
     assert config.read_text() == "{ nonsense"
 
@@ -366,8 +375,8 @@ def test_a_broken_profile_does_not_keep_rewind_here(machine: Machine) -> None:
     assert settings(machine).read_text() == FOREIGN
 
 
-def test_uninstall_without_an_installation_says_so(machine: Machine) -> None:
-    done = machine.install_sh("--uninstall", "--yes")
+def test_uninstall_without_an_installation_says_so(fresh: Machine) -> None:
+    done = fresh.install_sh("--uninstall", "--yes")
     assert done.code == 0 and "not installed" in done.out
 
 

@@ -9,6 +9,7 @@ from typing import Any, Optional
 
 import pytest
 
+from compiled_once import bring_library
 from install_scene import Machine, everything
 from rewind import __version__
 from rewind.agents.registry import profile_named
@@ -27,10 +28,17 @@ SESSION = "0b7c1c52-5d0e-4a63-9b8a-2f1d3a6c9e41"
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> Machine:
+def fresh(tmp_path: Path) -> Machine:
+    """Where nothing of Rewind has ever been."""
     found = Machine(tmp_path)
     found.has_claude()
     return found
+
+
+@pytest.fixture
+def machine(fresh: Machine, ready_library: Path) -> Machine:
+    bring_library(ready_library, fresh.home)
+    return fresh
 
 
 def folder(machine: Machine) -> Path:
@@ -77,21 +85,21 @@ def test_settings_hold_hooks_and_nothing_about_the_plugin(machine: Machine) -> N
     assert not any(word in settings for word in ("enabledPlugins", "extraKnownMarketplaces", "skills"))
 
 
-def test_uninstalling_leaves_no_trace(machine: Machine) -> None:
-    before = everything(machine.home)
-    machine.installed("--yes")
-    assert machine.rewind("uninstall", "--yes").code == 0
-    assert everything(machine.home) == before
+def test_uninstalling_leaves_no_trace(fresh: Machine) -> None:
+    before = everything(fresh.home)
+    fresh.installed("--yes")
+    assert fresh.rewind("uninstall", "--yes").code == 0
+    assert everything(fresh.home) == before
 
 
-def test_other_skills_stay(machine: Machine) -> None:
-    other = machine.home / ".claude" / "skills" / "mine" / "SKILL.md"
+def test_other_skills_stay(fresh: Machine) -> None:
+    other = fresh.home / ".claude" / "skills" / "mine" / "SKILL.md"
     other.parent.mkdir(parents=True)
     other.write_text("mine\n")
-    before = everything(machine.home)
-    machine.installed("--yes")
-    machine.rewind("uninstall", "--yes")
-    assert everything(machine.home) == before
+    before = everything(fresh.home)
+    fresh.installed("--yes")
+    fresh.rewind("uninstall", "--yes")
+    assert everything(fresh.home) == before
 
 
 def test_a_skill_of_the_same_name_is_left_alone(machine: Machine) -> None:

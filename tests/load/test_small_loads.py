@@ -11,7 +11,7 @@ from load.load_rows import ROWS
 pytestmark = pytest.mark.slow
 
 SCALES = {
-    "processes": 0.03,
+    "processes": 0.01,
     "checkpoints": 0.003,
     "files": 0.002,
     "transcript": 0.0005,

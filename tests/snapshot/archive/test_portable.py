@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import rewind
+from other_pythons import examples
 from rewind.errors import ArchiveRefused, FileNotThere, FormatTooNew, RewindError, StoreDamaged
 from rewind.snapshot.archive import manifest as manifests
 from rewind.snapshot.archive import portable
@@ -501,7 +502,7 @@ def put_tree(store: ObjectStore, tree: dict[bytes, Any]) -> bytes:
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=list(HealthCheck))
 @given(TREES)
 def test_every_tree_comes_back(tmp_path_factory: Any, tree: dict[bytes, Any]) -> None:
     folder = tmp_path_factory.mktemp("tree")
@@ -514,7 +515,7 @@ def test_every_tree_comes_back(tmp_path_factory: Any, tree: dict[bytes, Any]) ->
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(200), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_a_changed_archive_is_refused_or_holds_what_it_claims(tmp_path_factory: Any,
                                                               data: st.DataObject) -> None:

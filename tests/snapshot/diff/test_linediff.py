@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from other_pythons import examples
 from rewind.snapshot.diff.linediff import changed_blocks, rough_root
 from rewind.snapshot.diff.textdiff import lines_of
 from rewind_cli import clean_env
@@ -61,14 +62,14 @@ def test_where_git_cuts_its_search_short_so_do_we(tmp_path: Path, seed: int) -> 
     check(tmp_path, base, ours)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(old=st.lists(st.sampled_from([b"a\n", b"b\n", b"\n", b"  a\n", b"\tb\n", b"}\n"]), max_size=30),
        new=st.lists(st.sampled_from([b"a\n", b"b\n", b"\n", b"  a\n", b"\tb\n", b"}\n"]), max_size=30))
 def test_any_two_texts_differ_as_git_says(tmp_path: Path, old: list[bytes], new: list[bytes]) -> None:
     check(tmp_path, b"".join(old), b"".join(new))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(old=st.lists(st.integers(0, 5), max_size=40), new=st.lists(st.integers(0, 5), max_size=40))
 def test_the_blocks_turn_one_text_into_the_other(old: list[int], new: list[int]) -> None:
     one, two = [b"%d\n" % n for n in old], [b"%d\n" % n for n in new]
@@ -80,7 +81,7 @@ def test_the_blocks_turn_one_text_into_the_other(old: list[int], new: list[int])
     assert made + one[at:] == two
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.binary(max_size=60))
 def test_lines_are_the_text(data: bytes) -> None:
     lines = lines_of(data)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from other_pythons import examples
 from rewind.snapshot.diff.textdiff import is_binary
 from rewind.snapshot.merge.merge import MARKERS, OURS, THEIRS, merge
 from rewind_cli import clean_env
@@ -57,7 +58,7 @@ _lines = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n", b"d\n", b"a\r\n", b"b
                   max_size=12)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(base=_lines, ours=_lines, theirs=_lines, cut=st.lists(st.booleans(), min_size=3, max_size=3),
        how=st.sampled_from([MARKERS, OURS, THEIRS]))
 def test_any_three_texts_merge_as_git_does(tmp_path: Path, base: list[bytes], ours: list[bytes],
@@ -67,7 +68,7 @@ def test_any_three_texts_merge_as_git_does(tmp_path: Path, base: list[bytes], ou
     check(tmp_path, texts[0], texts[1], texts[2], how)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(base=_lines, other=_lines)
 def test_a_side_that_changed_nothing_gives_the_other(base: list[bytes], other: list[bytes]) -> None:
     one, two = b"".join(base), b"".join(other)

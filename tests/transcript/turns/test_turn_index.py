@@ -12,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from make_transcripts import NO_EVENT, ClaudeTalk, DroidTalk, event_id, resumed
+from other_pythons import examples
 from rewind.agents.registry import profile_for, profile_named
 from rewind.store.derived import DerivedDb
 from rewind.transcript.read.chain import Tail
@@ -113,7 +114,7 @@ class Talks:
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @example(steps=[("command",), ("command",), ("tool",)], looks={1})
 @given(steps=Talks.steps, looks=st.sets(st.integers(0, 25)))
 def test_it_agrees_on_any_tree_however_often_it_was_looked_at(
