@@ -18,7 +18,7 @@ from bench.result import Line, Result, as_json, load, make_result, merge, ratios
 from bench.rows.registry import ROWS
 from bench.rows.row import GROUPS, Row, Unfaithful
 from bench.skipped import Skipped
-from bench.spawn import CommandFailed
+from bench.spawn import CommandFailed, adopt_orphans
 from bench.workplace import MAIN, ONE_TREE, Grow, Options, Workplace, real_interpreter, say
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -50,6 +50,7 @@ def main() -> int:
 def _measured(arguments: argparse.Namespace) -> tuple[Result, bool]:
     """The result, with what the file of `--into` held before, and whether a row failed now."""
     options = _options(arguments)
+    adopt_orphans()
     rows = chosen(arguments.only, GROUPS if arguments.all else _groups(arguments))
     into = Path(arguments.into).resolve() if arguments.into else None
     root = _workplace(arguments.keep)

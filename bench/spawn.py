@@ -30,12 +30,12 @@ class Started:
             raise CommandFailed(f"{' '.join(self.argv)} exited with {code}: {talk}")
 
 
-def adopt_orphans() -> None:
+def adopt_orphans(wanted: bool = True) -> None:
     """A process whose parent has ended becomes ours, so that its processor time is known. Linux only."""
     if sys.platform == "linux":
         import ctypes
 
-        ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, int(wanted), 0, 0, 0)
 
 
 class Spawner:
@@ -45,7 +45,6 @@ class Spawner:
         self.env = dict(env)
         self.scratch = scratch
         self._null = os.open(os.devnull, os.O_RDWR)
-        adopt_orphans()
 
     def start(
         self, argv: Sequence[str], stdin: int = -1, stdout: int = -1, slot: str = "0"

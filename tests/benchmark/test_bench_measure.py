@@ -11,7 +11,7 @@ import pytest
 from bench import cold
 from bench.measure import Sample, interleave
 from bench.memory import peak_bytes
-from bench.spawn import CommandFailed
+from bench.spawn import CommandFailed, adopt_orphans
 from bench.trees import Edits, TreeSpec, allocated_bytes, fingerprint, plan_tree, write_files
 from bench.workplace import Workplace
 
@@ -48,7 +48,11 @@ def test_what_goes_on_alone_is_waited_for_and_not_part_of_the_time() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="orphans cannot be adopted here")
 def test_the_process_that_a_hook_leaves_is_adopted_and_its_time_counts(place: Workplace) -> None:
     rewind = place.small_project("left", 4)
-    taken = interleave({"hook": rewind.prompt}, 2)["hook"]
+    adopt_orphans()
+    try:
+        taken = interleave({"hook": rewind.prompt}, 2)["hook"]
+    finally:
+        adopt_orphans(False)
     assert rewind.count() == 3 and min(taken.cpu) > 5
     with pytest.raises(ChildProcessError):
         os.waitpid(json.loads((rewind.state / "hook-state.json").read_text())["left"], os.WNOHANG)
