@@ -64,7 +64,7 @@ def _checkpoint(place: Workplace) -> Outcome:
 
     settle(place.options.settle)  # or the files of the younger tree would be read again each time
     for rewind in sides.values():
-        rewind.prompt()
+        rewind.prompt()()  # and until it is written
     taken = interleave({name: rewind.prompt for name, rewind in sides.items()}, place.options.rounds,
                        before=go_on)
     sides["long"].talk.remove()

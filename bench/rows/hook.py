@@ -13,7 +13,7 @@ def _no(place: Workplace) -> Outcome:
     rewind, path = place.pair("1k").hooked, place.pair("1k").tree.paths[0]
     edit = {"tool_name": "Edit", "tool_input": {"file_path": str(rewind.project / path),
                                                 "old_string": "a" * 100, "new_string": "b" * 100}}
-    rewind.prompt()
+    rewind.prompt()()  # and until it is written
     rewind.hook("pre-tool-use", tool_use_id="first", **edit)
     before = rewind.count()
     taken = interleave({"ours": lambda: rewind.hook("pre-tool-use", tool_use_id="again", **edit),

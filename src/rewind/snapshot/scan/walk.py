@@ -43,6 +43,7 @@ _TYPE, _IS_DIR, _IS_FILE, _IS_LINK = 0o170000, 0o040000, 0o100000, 0o120000
 _SHARES = 256
 # Pending directories, and files in all, from which a second process pays.
 _ENOUGH_TO_SHARE, _ENOUGH_FILES = 24, 3000
+_told: list[int] = []  # children that have told all that they found
 
 
 # A row of the scan cache as it is read, a thousand at a time: what the last scan learned about one
@@ -146,6 +147,7 @@ class Walker:
         return folder in self.known.sigs and folder not in self.known.special
 
     def run(self, processes: int) -> Walked:
+        _bury()
         try:
             here = os.open(b".", os.O_RDONLY) if self._may_chdir else -1
         except OSError:
@@ -208,7 +210,7 @@ class Walker:
                 break  # no more processes to be had: those that are there do the work
         self._drain(take, shares)
         os.close(take)
-        merged = [self._merge(child, out) for child, out in children]  # each of them, to reap it
+        merged = [self._merge(child, out) for child, out in children]  # each of them
         if not all(merged):  # a child died: do all of it again, alone
             self.found.changed, self.found.failed, self.found.temps, self.found.nested = mark
         return all(merged)
@@ -250,6 +252,7 @@ class Walker:
             view = memoryview(message)
             while view:
                 view = view[os.write(into, view):]
+            os.close(into)  # now, and not when the system has taken this process apart
             status = 0
         finally:
             os._exit(status)
@@ -262,7 +265,7 @@ class Walker:
                 break
             message += part
         os.close(out)
-        os.waitpid(child, 0)
+        _told.append(child)
         if not message.startswith(b"ok"):
             return False
         try:
@@ -468,6 +471,15 @@ def list_rows(prefix: bytes, nested: bool) -> list[Any]:
         else:
             add((name, st.st_size, st.st_mtime_ns, st.st_ctime_ns, st.st_ino, mode))
     return rows
+
+
+def _bury() -> None:
+    """The end of a child takes a moment that nobody has to wait for: it is asked for by the next walk."""
+    while _told:
+        try:
+            os.waitpid(_told.pop(), 0)
+        except ChildProcessError:
+            pass  # of the process that forked this one
 
 
 def _is_nested(folder: bytes, rows: list[Any]) -> bool:
