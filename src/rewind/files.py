@@ -182,8 +182,7 @@ def read_bounded(path: str, limit: int) -> bytes:
 def process_start(pid: int) -> str | None:
     """A token that tells this life of a pid from the next one; None when no such process lives."""
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            fields = file.read().rpartition(b")")[2].split()
+        fields = _status_of(pid)
         return None if fields[0] in (b"Z", b"X") else fields[19].decode()
     except FileNotFoundError:
         if os.path.exists("/proc/self/stat"):
@@ -197,10 +196,15 @@ def is_unburied(pid: int) -> bool:
     """Whether this process has ended, and its end was never asked for: in a container whose first process is
     not made for that, it stays in the list of processes."""
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()[0] == b"Z"
-    except (OSError, IndexError):
+        return _status_of(pid)[0] == b"Z"
+    except OSError:
         return False
+
+
+def _status_of(pid: int) -> list[bytes]:
+    """What the kernel says of it, behind its name, which may hold anything."""
+    with open(f"/proc/{pid}/stat", "rb") as file:
+        return file.read().rpartition(b")")[2].split()
 
 
 def _process_start_by_ps(pid: int) -> str | None:
