@@ -19,6 +19,7 @@ from rewind.snapshot.scan.cache import ScanCache
 from rewind.snapshot.scan.scan import scan
 from rewind.snapshot.watchman import monitor as monitoring
 from rewind.snapshot.watchman.monitor import Monitor
+from rewind.snapshot.watchman.server import NoAnswer, Refused, Server
 from rewind.store.derived import DerivedDb
 from rewind.store.objects import ObjectStore
 from watchman_server import PROGRAM, WatchmanServer
@@ -146,7 +147,6 @@ CHANGES: dict[str, Callable[[Path], object]] = {
     "a deleted directory": lambda root: shutil.rmtree(root / "a"),
     "a new directory": lambda root: shutil.copytree(root / "a", root / "e" / "copy"),
     "a renamed directory": lambda root: (root / "a").rename(root / "e" / "f" / "a"),
-    "two directories that change places": swap,
     "a directory that becomes a link": become_link,
     "the mode of a file": lambda root: (root / "a" / "d" / "file").chmod(0o700),
     "the mode of a directory": lambda root: (root / "a" / "d").chmod(0o700),
@@ -163,6 +163,66 @@ def test_every_kind_of_change_is_seen(watched: Watched, change: Callable[[Path],
     change(watched.root)
     watched.sees()
     assert watched.whole() != before or change is CHANGES["something in a directory that is not protected"]
+    assert watched.sees() == []
+
+
+def swap_twice(root: Path) -> None:
+    swap(root)
+    swap(root)
+
+
+@pytest.mark.parametrize("change", [swap, swap_twice])
+def test_watchman_crawls_again_where_directories_change_places(
+        watched: Watched, change: Callable[[Path], object]) -> None:
+    change(watched.root)
+    assert watched.walks_all() == "directories have changed places"
+    for folder in ("a/b", "e/f"):
+        (watched.root / folder / "file").write_text("in " + folder)
+    assert {"a/b", "e/f"} <= {*watched.sees()}
+    assert watched.sees() == []
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+def test_watchman_is_not_believed_before_it_has_crawled_again(
+        watched: Watched, monkeypatch: pytest.MonkeyPatch, refuses: bool) -> None:
+    """It refuses, or does not answer any more."""
+    plain = Server.ask
+
+    def ask(server: Server, *command: Any) -> dict[bytes, Any]:
+        if command[0] == "debug-recrawl":
+            raise Refused("not this one") if refuses else NoAnswer("it did not answer in time")
+        return plain(server, *command)
+
+    swap(watched.root)
+    with monkeypatch.context() as patch:
+        patch.setattr(Server, "ask", ask)
+        assert watched.walks_all() == "directories have changed places"
+        (watched.root / "a" / "b" / "file").write_text("unheard of, perhaps")
+        assert watched.walks_all() == "it has to look at everything once more"
+    assert watched.walks_all() == "it has to look at everything once more"
+    assert watched.sees() == []
+
+
+def test_watchman_may_take_its_time_to_crawl_again(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_late(*args: Any) -> Any:
+        raise NoAnswer("it did not answer in time")
+
+    swap(watched.root)
+    with monkeypatch.context() as patch:
+        patch.setattr(monitoring, "begin", too_late)
+        assert watched.walks_all() == "directories have changed places"
+    (watched.root / "a" / "b" / "file").write_text("unheard of, perhaps")
+    assert watched.walks_all() == "Watchman does not know what changed"
+    assert watched.sees() == []
+
+
+def test_one_that_would_not_say_that_it_lost_track_is_not_asked(watched: Watched) -> None:
+    (watched.root / ".watchmanconfig").write_text('{"suppress_recrawl_warnings": true}')
+    watched.server.command("watch-del", str(watched.root))
+    assert watched.walks_all() == "its settings keep it from saying that it lost track"
+    (watched.root / ".watchmanconfig").unlink()
+    watched.server.command("watch-del", str(watched.root))
+    watched.walks_all()
     assert watched.sees() == []
 
 

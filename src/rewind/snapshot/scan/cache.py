@@ -172,10 +172,11 @@ def _no_monitor() -> tuple[str, list[tuple[object, ...]]]:
 
 
 def encode_stats(rows: list[tuple[Any, ...]], racy: set[bytes]) -> bytes:
-    """`rows` as the walk makes them; those of directories are left out."""
-    files = [row for row in rows if len(row) == 6]
-    packed = [_STAT.pack(*row[1:5], row[5] & 0xFFFF, row[0] in racy) for row in files]
-    return _COUNT.pack(len(files)) + b"".join(packed) + b"\0".join(row[0] for row in files)
+    """`rows` as the walk makes them. A directory has no size, and when it was moved instead of the times."""
+    kept = [row for row in rows if len(row) != 3]  # the `.git` of a nested repository is not walked
+    packed = [_STAT.pack(*row[1:5], row[5] & 0xFFFF, row[0] in racy) if len(row) == 6
+              else _STAT.pack(0, row[3], 0, row[2], row[1] & 0xFFFF, 0) for row in kept]
+    return _COUNT.pack(len(kept)) + b"".join(packed) + b"\0".join(row[0] for row in kept)
 
 
 def decode_stats(blob: bytes) -> dict[bytes, tuple[tuple[int, ...], bool]]:

@@ -115,7 +115,7 @@ def marks_by_name(marks: bytes) -> dict[bytes, int]:
 
 
 def is_dir_row(row: tuple[Any, ...]) -> bool:
-    return len(row) < 4
+    return len(row) < 6
 
 
 class Walker:
@@ -297,7 +297,7 @@ class Walker:
             special = self.known.special.get(folder)
             if special is None:
                 for row in rows:
-                    if len(row) == 2:
+                    if len(row) == 4:
                         self._pending.append((join(folder, row[0]), mode, env, None))
                 return
             out_env, marks = special
@@ -451,7 +451,8 @@ class Walker:
 
 
 def list_rows(prefix: bytes, nested: bool) -> list[Any]:
-    """One row per name: (name, mode) for a directory, the whole signature for anything else."""
+    """One row per name: (name, mode, inode, when it was moved) for a directory, the whole signature for
+    anything else. Watchman cannot be relied on where directories have changed places."""
     names = os.listdir(prefix or b".")
     names.sort()
     rows: list[Any] = []
@@ -467,7 +468,9 @@ def list_rows(prefix: bytes, nested: bool) -> list[Any]:
             if nested and name == b".git":
                 add((name, mode, _stamp(prefix + b".git/info/exclude")))
             else:
-                add((name, mode))
+                # A rename changes nothing but this time; what changes in the directory, both.
+                changed = st.st_ctime_ns
+                add((name, mode, st.st_ino, 0 if changed == st.st_mtime_ns else changed))
         else:
             add((name, st.st_size, st.st_mtime_ns, st.st_ctime_ns, st.st_ino, mode))
     return rows

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _SYNC_MS = 150  # for what happened before the question to arrive
 _VCS = [b".git", b".svn", b".hg"]  # unless its settings say otherwise
 _FIELDS = ["name", "new", "type"]
+_SILENT = b"suppress_recrawl_warnings"
 _SETTINGS = "/etc/watchman.json"
 
 
@@ -53,16 +54,19 @@ def begin(server: Server, root: bytes, about: str, now: float) -> Memory:
     watch, prefix = watched.get(b"watch"), watched.get(b"relative_path", b"")
     if not isinstance(watch, bytes) or not isinstance(prefix, bytes) or _joined(watch, prefix) != root:
         raise NoAnswer("it watches another directory")
-    config = server.ask("get-config", watch).get(b"config")
+    found = server.ask("get-config", watch).get(b"config")
+    config: dict[bytes, Any] = found if isinstance(found, dict) else {}
+    overall = _global_settings()
+    if config.get(_SILENT, overall.get(_SILENT.decode())):
+        raise NoAnswer("its settings keep it from saying that it lost track")
     answer = server.ask("clock", watch, {"sync_timeout": _SYNC_MS})
     warning = _text(watched.get(b"warning", b"")) or _text(answer.get(b"warning", b""))
-    ignored = _ignored(config if isinstance(config, dict) else {}, prefix)
+    ignored = _ignored(config, overall, prefix)
     return Memory(_clock(answer), text_of(watch), text_of(prefix), ignored, warning, about, now)
 
 
-def _ignored(config: dict[bytes, Any], prefix: bytes) -> list[str]:
+def _ignored(config: dict[bytes, Any], overall: dict[str, Any], prefix: bytes) -> list[str]:
     """Names that are ignored wherever they are begin with "/"; the others are paths in the project."""
-    overall = _global_settings()
     vcs = _names(config.get(b"ignore_vcs"), overall.get("ignore_vcs"), _VCS)
     below = prefix + b"/" if prefix else b""
     paths = [path[len(below):] for path in _names(config.get(b"ignore_dirs"), overall.get("ignore_dirs"), [])

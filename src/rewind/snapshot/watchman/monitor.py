@@ -14,7 +14,7 @@ from rewind.snapshot.scan.walk import Walked, Walker, join
 from rewind.snapshot.trees.tree import DIR
 from rewind.snapshot.watchman.changes import begin, changes_since
 from rewind.snapshot.watchman.known import load_on_demand
-from rewind.snapshot.watchman.memory import path_of, read_memory, text_of
+from rewind.snapshot.watchman.memory import Memory, path_of, read_memory, text_of
 from rewind.snapshot.watchman.partial_walk import PartialWalker
 from rewind.snapshot.watchman.server import NoAnswer, Refused, Server
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from rewind.snapshot.scan.build import Snapshot
     from rewind.snapshot.scan.cache import KnownDirs, ScanCache
     from rewind.snapshot.watchman.changes import Changes
-    from rewind.snapshot.watchman.memory import Memory
 
 SCANS, SECONDS = 50, 86_400.0  # so often a whole walk checks what Watchman said
 _MOST_CHANGES = 5_000  # from here on two processes that walk everything are as quick
@@ -84,6 +83,9 @@ class Monitor:
         self._server = Server(self._socket, self._seconds)
         memory = read_memory(cache.monitored())
         about = self._about(rules)
+        if memory and memory.crawl:
+            self.why, self._next = "it has to look at everything once more", self._crawl_again(memory)
+            return None
         changes = self._changes(memory) if memory and memory.about == about else None
         if changes is None or memory is None:
             self.why = self.why or "Watchman does not know what changed"
@@ -121,7 +123,30 @@ class Monitor:
         if len(wanted) == 1 and row.sig:
             return known, Walked()
         # A second process would have to do without the cache, which is asked all the time here.
-        return known, PartialWalker(self._root, rules, known, wanted, failed | changes.new_dirs).run(1)
+        walker = PartialWalker(self._root, rules, cache, known, wanted, failed | changes.new_dirs)
+        found = walker.run(1)
+        if walker.exchanged:
+            self.why = "directories have changed places"
+            self._next = self._crawl_again(self._since)
+            return None
+        return known, found
+
+    def _crawl_again(self, memory: Memory) -> Memory:
+        """Watchman 4.9 may mix up directories that change places quickly. It then reports what changes in
+        them under another name or not at all, until it looks at everything once more."""
+        assert self._server
+        old = Memory(**{**vars(memory), "crawl": False})
+        try:
+            self._server.ask("debug-recrawl", memory.watch)
+        except NoAnswer:
+            old.crawl = True  # the next scan has to ask for it
+            return old
+        try:
+            new = begin(self._server, self._root, memory.about, time.time())
+        except NoAnswer:
+            new = old
+        # It says so when it has done it. Until then the old clock is kept: the next answer has that warning.
+        return new if new.warning != old.warning else old
 
     def _is_due(self) -> bool:
         assert self._since
