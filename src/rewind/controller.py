@@ -343,7 +343,7 @@ class Controller:
     def is_fork(self, session: SessionFile, index: TurnIndex) -> bool:
         from rewind.checkpoint.conversations.known_forks import Branches
 
-        return bool(index.parent_session or Branches(self.state).find(session.session_id))
+        return bool(index.parent_session or Branches(self.state.project).find(session.session_id))
 
     def missed(self) -> Missed:
         """What hooks should have made and did not, or have not made yet."""

@@ -25,7 +25,7 @@ def scene(cli: InProcess) -> Scene:
 
 
 def branches(scene: Scene) -> Branches:
-    return Branches(scene.controller().state)
+    return Branches(scene.controller().state.project)
 
 
 def test_a_fork_is_noted_with_its_parent_and_turn(scene: Scene) -> None:

@@ -288,7 +288,7 @@ def make_fork(state: State, plan: ConversationPlan, session_id: str, name: str =
         branch = new_branch(fork, plan.session_id, plan.profile.name, turns, plan.cut.offset)
         where = {"dir": home.root, "place": home.place, "point": home.point} if home else {}
         kept = {key: value for key, value in (earlier or {}).items() if key in ("archived", "shared")}
-        Branches(state).add({**branch, "name": name or None, **kept, **where})
+        Branches(state.project).add({**branch, "name": name or None, **kept, **where})
 
     path = plan.path_of(session_id)
     beside = [draft_of(sidecar) for sidecar in sidecar_paths(path, plan.profile)]
@@ -297,7 +297,7 @@ def make_fork(state: State, plan: ConversationPlan, session_id: str, name: str =
                           appears=appears, identity=plan.identity, beside=plan.beside,
                           cwd=home.root if home else "", folder=home.root if home else state.project.root,
                           over=earlier is not None)
-    note_in_index(plan.profile, Branches(state).find(fork.session_id) or {})
+    note_in_index(plan.profile, Branches(state.project).find(fork.session_id) or {})
     _name_in_client(state, plan.profile, fork)
     done.fork = {"session_id": fork.session_id, "path": fork.path, "title": fork.title,
                  "resume": resume_command(state, plan.profile, fork.session_id, fork.path)}
@@ -359,7 +359,7 @@ def resume_command(state: State, profile: Profile, session_id: str, path: str) -
     command = profile.commands["resume"].replace("{session}", session_id)
     if not command:
         return ""
-    began = (Branches(state).find(session_id) or {}).get("dir")
+    began = (Branches(state.project).find(session_id) or {}).get("dir")
     if not isinstance(began, str):
         began = began_in(SessionFile(path, profile, os.stat(path)))
     where = began if began and os.path.isdir(began) else state.project.root

@@ -45,7 +45,7 @@ def rename(state: State, info: SessionInfo, name: str) -> None:
     effect = {"kind": effects.RENAME, "sessionId": info.session_id, "before": before, "after": name,
               **title_change(info, name)}
     with logged(state, ops.RENAME, effect):
-        Branches(state).change(info.session_id, _about(info, {"name": name}))
+        Branches(state.project).change(info.session_id, _about(info, {"name": name}))
         note = carry_title(state, effect) if "titleAfter" in effect else (  # or it keeps titles elsewhere
             f"The name is Rewind's own: {info.file.profile.title}'s list keeps its title.")
     info.notes += [note] if note else []
@@ -69,7 +69,7 @@ def logged(state: State, command: str, *done: dict[str, Any], resumes: str | Non
 
 def promote(state: State, info: SessionInfo, parent: SessionInfo | None) -> None:
     """Mark this one as the one to go on with; its parent is folded away. Transcripts stay as they are."""
-    branches = Branches(state)
+    branches = Branches(state.project)
     branches.change(info.session_id, _about(info, {"promoted": True, "archived": False}))
     if parent:
         branches.change(parent.session_id, _about(parent, {"archived": True, "promoted": False}))
@@ -105,7 +105,7 @@ def check_deletable(state: State, info: SessionInfo) -> None:
 
 def deleted(state: State) -> list[dict[str, Any]]:
     """What is in the trash, each with the title that a person knows it by."""
-    branches = Branches(state)
+    branches = Branches(state.project)
     return [{**one, "title": (branches.find(one["sessionId"]) or {}).get("name")
              or plain_title(_title(state, one))}
             for one in trashed(state)]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from rewind.checkpoint.project.state import State
+    from rewind.paths import Project
     from rewind.transcript.write.fork import Fork
 
 FORMAT = 1
@@ -19,8 +19,8 @@ _MAX_BYTES = 16 << 20
 
 
 class Branches:
-    def __init__(self, state: State) -> None:
-        self.path = state.project.path("branches.json")
+    def __init__(self, project: Project) -> None:
+        self.path = project.path("branches.json")
         self.data = self._load()
 
     def _load(self) -> dict[str, Any]:

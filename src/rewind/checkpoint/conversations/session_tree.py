@@ -85,7 +85,7 @@ def session_infos(state: State) -> list[SessionInfo]:
             infos.append(SessionInfo(file, _summary(state, file)))
         except RewindError:
             continue  # deleted since it was found, or not readable
-    branches = {branch["sessionId"]: branch for branch in Branches(state).all}
+    branches = {branch["sessionId"]: branch for branch in Branches(state.project).all}
     for info in infos:
         info.branch = branches.get(info.session_id)
     life = Life(state)

@@ -119,7 +119,7 @@ def bring_from_trash(state: State, fork: dict[str, Any]) -> None:
     os.unlink(os.path.join(folder, ABOUT))
     if not os.listdir(folder):
         os.rmdir(folder)
-    note_in_index(profile, {**(Branches(state).find(session) or {}), "path": path})
+    note_in_index(profile, {**(Branches(state.project).find(session) or {}), "path": path})
 
 
 def move_file(source: str, target: str) -> None:

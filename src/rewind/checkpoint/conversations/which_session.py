@@ -138,7 +138,7 @@ def _forks(state: State) -> list[dict[str, Any]]:
     from rewind.checkpoint.conversations.known_forks import Branches  # a hook knows its session
 
     try:
-        return Branches(state).all
+        return Branches(state.project).all
     except RewindError:
         return []
 

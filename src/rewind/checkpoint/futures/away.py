@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.futures.known import Lane
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.rewind.conversation.effects import Conversations
+    from rewind.checkpoint.rewind.conversation.outcome import Conversations
 
     Effect = dict[str, Any]
 
@@ -71,7 +71,7 @@ def announce(effect: Effect) -> list[str]:
 
 def move_away(state: State, effect: Effect) -> None:
     session, aside = str(effect["sessionId"]), str(effect["aside"])
-    Branches(state).change(session, {"removed": effect["checkpoint"] or True, "aside": aside})
+    Branches(state.project).change(session, {"removed": effect["checkpoint"] or True, "aside": aside})
     if not os.path.isdir(str(effect["dir"])):
         return
     try:
@@ -82,14 +82,14 @@ def move_away(state: State, effect: Effect) -> None:
 
 def finish(state: State, session: str) -> None:
     """Delete what was put aside. From here on only the checkpoint leads back."""
-    branch = Branches(state).find(session) or {}
+    branch = Branches(state.project).find(session) or {}
     aside = str(branch.get("aside") or branch.get("clearing") or "")
     if not branch.get("removed") or not aside:
         return
-    Branches(state).change(session, {"aside": None, "clearing": aside})
+    Branches(state.project).change(session, {"aside": None, "clearing": aside})
     forget_place(state, str(branch["dir"]))
     clear(aside)
-    Branches(state).change(session, {"clearing": None})
+    Branches(state.project).change(session, {"clearing": None})
 
 
 def do_rmdir(state: State, effect: Effect, result: Conversations) -> Effect | None:
@@ -122,7 +122,7 @@ def do_mkdir(state: State, effect: Effect, result: Conversations) -> Effect | No
             return None
         finish(state, session)
         write_directory(state, effect)
-    Branches(state).change(session, _NOTHING)
+    Branches(state.project).change(session, _NOTHING)
     result.notes.append(f"The fork's directory is back: {folder}")
     return effect
 
@@ -136,7 +136,7 @@ def _is_back(state: State, effect: Effect) -> bool:
 
 def _come_from_aside(state: State, session: str, folder: str) -> bool:
     """Whether a removal was killed before it deleted anything."""
-    aside = str((Branches(state).find(session) or {}).get("aside") or "")
+    aside = str((Branches(state.project).find(session) or {}).get("aside") or "")
     if not aside or not (os.path.isdir(aside) or os.path.isdir(folder)):
         return False
     if os.path.isdir(aside) and not os.path.lexists(folder):
@@ -163,4 +163,4 @@ def write_directory(state: State, effect: Effect) -> None:
     with Making(state, str(effect["name"]), folder, record.name, session):
         make_place(state, commit_for(state, record), folder, str(effect["place"]))
         write_elsewhere(state, record, folder, None, beside=(".git",))
-        Branches(state).change(session, _NOTHING)
+        Branches(state.project).change(session, _NOTHING)

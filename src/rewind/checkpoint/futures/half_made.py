@@ -84,7 +84,7 @@ def _is_whole(state: State, note: dict[str, Any]) -> bool:
 
 
 def _branch_at(state: State, folder: str) -> dict[str, Any] | None:
-    return next((one for one in Branches(state).all
+    return next((one for one in Branches(state.project).all
                  if one.get("dir") == folder and one.get("place") and not one.get("removed")), None)
 
 
@@ -107,9 +107,9 @@ def _clear_away(state: State, note: dict[str, Any]) -> None:
     clear(note["dir"], keep=bool(note.get("existed")))
     branch = _branch_at(state, note["dir"])
     if branch and note.get("again"):
-        Branches(state).change(branch["sessionId"], {"removed": note["point"]})
+        Branches(state.project).change(branch["sessionId"], {"removed": note["point"]})
     elif branch:
-        Branches(state).remove(branch["sessionId"])
+        Branches(state.project).remove(branch["sessionId"])
 
 
 def _mend_git(state: State, note: dict[str, Any]) -> None:

@@ -70,7 +70,7 @@ def lanes(state: State) -> list[Lane]:
     """Oldest first, without looking closer; last what was never finished."""
     unfinished = [_half_made_lane(note) for note in half_made(state)]
     folders = {lane.dir for lane in unfinished}
-    known = [Lane(branch) for branch in Branches(state).all if _is_lane(branch)]
+    known = [Lane(branch) for branch in Branches(state.project).all if _is_lane(branch)]
     busy = any(lane.half_removed for lane in known) and state.lock_now_ns is None and state.is_busy()
     return [*(lane for lane in known if lane.dir not in folders
               and (not lane.branch.get("removed") or (lane.half_removed and not busy))), *unfinished]
@@ -88,7 +88,7 @@ def _half_made_lane(note: dict[str, Any]) -> Lane:
 
 def removed_lanes(state: State) -> list[Lane]:
     """Those that `forks undelete` brings back, one included that was killed at it."""
-    return [lane for lane in map(Lane, filter(_is_lane, Branches(state).all))
+    return [lane for lane in map(Lane, filter(_is_lane, Branches(state.project).all))
             if lane.branch.get("removed") or interrupted(state, UNDELETE, lane.session_id)]
 
 

@@ -129,7 +129,7 @@ def _begin_anew(state: State, found: Destination, future: Future, home: Home) ->
     """Nothing to resume: the first session that begins there is the fork's."""
     profile = found.chat.profile if found.chat else None
     future.resume = f"cd {quote(future.dir)}" + (f" && {profile.commands['start']}" if profile else "")
-    Branches(state).add({"sessionId": new_session_id(), "parentSessionId": None, "name": future.name,
+    Branches(state.project).add({"sessionId": new_session_id(), "parentSessionId": None, "name": future.name,
                          "agent": profile.name if profile else "unknown", "path": "", "dir": home.root,
                          "place": home.place, "point": home.point})
 

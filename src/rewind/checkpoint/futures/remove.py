@@ -15,7 +15,7 @@ from rewind.checkpoint.futures.half_made import remove_half_made, sweep
 from rewind.checkpoint.futures.known import AtPlace, Lane, interrupted, look, session_of
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.conversation import effects
-from rewind.checkpoint.rewind.conversation.effects import Conversations
+from rewind.checkpoint.rewind.conversation.outcome import Conversations
 from rewind.checkpoint.rewind.log import operations as ops
 from rewind.checkpoint.rewind.log.lineage import here
 from rewind.checkpoint.rewind.log.operations import Operation

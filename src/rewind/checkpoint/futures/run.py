@@ -113,7 +113,7 @@ def _tail(output: IO[bytes]) -> bytes:
 
 def _note(state: State, lane: Lane, command: list[str], code: int) -> None:
     with state.locked("forks compare"):
-        Branches(state).change(lane.session_id, {"lastRun": {
+        Branches(state.project).change(lane.session_id, {"lastRun": {
             "command": _shown(command)[:200], "code": code, "at": iso_time()}})
 
 

@@ -395,7 +395,7 @@ class State:
         from rewind.checkpoint.conversations.known_forks import Branches
 
         try:
-            branches = Branches(self).all
+            branches = Branches(self.project).all
         except RewindError:
             return {}  # `validate` says what is wrong with it; a checkpoint is made all the same
         return {branch["sessionId"]: branch["place"] == self.place for branch in branches

@@ -3,14 +3,14 @@ in a project that holds its own. What is noted is the newest one that was made."
 
 from __future__ import annotations
 
+from rewind.checkpoint.records.timeline import NEWEST
 from rewind.errors import RewindError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.project.state import State
 
-NEWEST = "newest"  # facts in `scan-cache.db`
-_VANISHED = "vanished"
+_VANISHED = "vanished"  # a fact in `scan-cache.db`
 
 
 def vanished(state: State) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.project.vanished import NEWEST
 from rewind.checkpoint.records.record import Record, RecordFiles, noted_place
 from rewind.errors import CheckpointNotFound, RewindError
 from rewind.fast import quickjson
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 
 _ROTTEN = (TypeError, KeyError, ValueError, AttributeError)  # a row of the index that is JSON, and no record
 _LAST = 20  # records of a place among which there is nearly always one that is wanted
+NEWEST = "newest"  # a fact: the newest checkpoint that was made
 _INSERT = "INSERT OR REPLACE INTO records VALUES(?,?,?,?,?)"
 
 

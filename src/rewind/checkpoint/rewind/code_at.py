@@ -274,7 +274,7 @@ def turn_span(state: State, session: SessionFile, turn: int, offset: int) -> tup
 
 def family(state: State, session_id: str) -> list[str]:
     """The session and those it was forked from: a fork begins with its parent's bytes."""
-    return ancestors(session_id, Branches(state).parent_of)
+    return ancestors(session_id, Branches(state.project).parent_of)
 
 
 def _same_prompt(one: Record, other: Record) -> bool:

@@ -112,7 +112,7 @@ def _continues(state: State, file: BinaryIO, session_id: str, header: int,
 
         # A fork begins with the bytes of its parent.
         try:
-            parent = Branches(state).parent_of(session_id)
+            parent = Branches(state.project).parent_of(session_id)
         except RewindError:
             parent = None  # then it is stored whole
         known = _latest_link(state, parent) if parent else None

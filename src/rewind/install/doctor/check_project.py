@@ -116,7 +116,7 @@ def _newest(state: State, system: System) -> Iterator[Finding]:
 
 def _sessions(state: State) -> Iterator[SessionFile]:
     """Latest first; without the forks that nobody has gone on with, which are of Rewind's own making."""
-    branches = Branches(state)
+    branches = Branches(state.project)
     for session in latest_sessions(state.area(), state.project.home):
         made = branches.find(session.session_id)
         if made is None or made.get("size") != session.size:

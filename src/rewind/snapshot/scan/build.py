@@ -8,7 +8,7 @@ import time
 from rewind.errors import StoreDamaged
 from rewind.snapshot.rules.reasons import Reasons
 from rewind.snapshot.scan import walk as w
-from rewind.snapshot.scan.cache import decode_stats, encode_stats
+from rewind.snapshot.scan.cache import Known, decode_stats, encode_stats
 from rewind.snapshot.scan.folders import Folders
 from rewind.snapshot.scan.read import (
     DATABASE,
@@ -64,7 +64,7 @@ class Snapshot:
         self.temps: list[bytes] = []
         self.is_late = False  # it was read again when somebody had been told that all had been read
         self.torn: list[bytes] = []  # databases that were written faster than they could be copied
-        self.known: dict[bytes, w.Known] = {}  # rows for the cache, once everything is committed
+        self.known: dict[bytes, Known] = {}  # rows for the cache, once everything is committed
         self.stats: dict[bytes, bytes] = {}
         self.removed: list[bytes] = []
         self.monitored: str | None = None  # for the cache as well: what the next scan is to ask a monitor
@@ -201,7 +201,7 @@ class Builder:
         if self.held and self.sink:
             self.held.store(self.sink)
 
-    def _top(self) -> w.Known:
+    def _top(self) -> Known:
         made = self.out.known.get(b"")
         known = made or self.known.get(b"")
         if known is None or not (made or self.store is None or self.store.has(known.tree)):
@@ -316,7 +316,7 @@ class Builder:
         look.entries.update((name, TreeEntry(UNCOVERED, 0, 0, CHANGED)) for name in uncertain)
         look.settled = look.settled and not uncertain
 
-    def _take_over(self, folder: bytes, old: w.Known) -> bool:
+    def _take_over(self, folder: bytes, old: Known) -> bool:
         """A directory in which nothing changed but what lies in those below it: its list gets their new
         trees. False where that is not all, or where it is not sure that the other trees are there."""
         blob = self.out.blobs.get(old.tree)
@@ -335,11 +335,11 @@ class Builder:
         blob = with_trees(blob, trees)
         oid = self._put_blob(blob)
         self._hold(oid, blob)
-        self.out.known[folder] = w.Known(folder, old.env, old.sig, old.out_env, oid, files, size, uncovered,
+        self.out.known[folder] = Known(folder, old.env, old.sig, old.out_env, oid, files, size, uncovered,
                                          old.marks)
         return True
 
-    def _give_trees(self, folder: bytes, entries: dict[bytes, TreeEntry]) -> tuple[list[w.Known], bool]:
+    def _give_trees(self, folder: bytes, entries: dict[bytes, TreeEntry]) -> tuple[list[Known], bool]:
         """Each directory's entry gets its tree. Their rows, for the totals, and whether none is missing."""
         below = []
         settled = True
@@ -359,7 +359,7 @@ class Builder:
                 entries[name] = TreeEntry(UNCOVERED, 0, 0, reason)
         return below, settled
 
-    def _below(self, folder: bytes) -> w.Known:
+    def _below(self, folder: bytes) -> Known:
         """The row of a directory, just made or from the cache; the latter only with its tree at hand. What
         lies in a tree is as sure as the tree is: objects are deleted when nothing points at them."""
         fresh = self.out.known.get(folder)
@@ -390,12 +390,12 @@ class Builder:
                     self.sink.put_packed(oid, pack_hashes(blob, self.sink.in_bulk))
             self.waiting.clear()
 
-    def _note(self, folder: bytes, under: w.Known | w.Listing, sig: bytes, marks: bytes, tree: Tree,
-              below: list[w.Known]) -> None:
+    def _note(self, folder: bytes, under: Known | w.Listing, sig: bytes, marks: bytes, tree: Tree,
+              below: list[Known]) -> None:
         """The row of a directory that is made; `under` tells by which rules."""
         values = tree.entries.values()
         files = [e for e in values if e.kind in FILES or e.kind == LINK]
-        self.out.known[folder] = w.Known(
+        self.out.known[folder] = Known(
             folder, under.env, sig, under.out_env, self._put(tree), len(files) + sum(k.files for k in below),
             sum(e.size for e in files) + sum(k.size for k in below),
             sum(e.kind == UNCOVERED for e in values) + sum(k.uncovered for k in below), marks)

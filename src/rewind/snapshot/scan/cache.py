@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import struct
+from _operator import itemgetter
 
 from rewind.fast.sqlite import in_parts
-from rewind.snapshot.scan.walk import Known
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any, Protocol
+    from typing import Any, NamedTuple, Protocol
 
     from rewind.store.derived import DerivedDb
 
@@ -26,6 +26,35 @@ _STAT = struct.Struct("<QqqQHB")  # size, mtime, ctime, inode, mode, racy
 _COUNT = struct.Struct("<I")
 _MONITOR = "monitor"  # a fact: since when changes are to be asked for
 _COLUMNS = ("path", "env", "sig", "out_env", "tree", "files", "bytes", "uncovered", "marks")
+
+
+# A row of the scan cache as it is read, a thousand at a time: what the last scan learned about one
+# directory. `env` stands for the rules in force for its entries, `out_env` for those it hands down;
+# `sig` is its listing, empty when something in it must be read again; `marks` are the directories
+# in it that are not simply descended into.
+if TYPE_CHECKING:
+    class Known(NamedTuple):
+        path: bytes
+        env: bytes
+        sig: bytes
+        out_env: bytes
+        tree: bytes
+        files: int
+        size: int
+        uncovered: int
+        marks: bytes
+else:
+    class Known(tuple):  # by hand, for `collections` costs every save more than all its fields together
+        __slots__ = ()
+        path, env, sig, out_env, tree, files, size, uncovered, marks = (
+            property(itemgetter(at)) for at in range(9))
+
+        def __new__(cls, *fields):
+            return tuple.__new__(cls, fields)
+
+        @classmethod
+        def _make(cls, fields):
+            return tuple.__new__(cls, fields)
 
 
 class KnownDirs:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import marshal
 import os
 import sys
-from _operator import itemgetter
 
 from rewind.fast.blake2 import digest
 from rewind.files import close_all_but
@@ -20,7 +19,7 @@ from rewind.snapshot.trees.tree import MAX_DEPTH, is_git_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NamedTuple
+    from typing import Any
 
     from rewind.snapshot.rules.rules import Rules
     from rewind.snapshot.scan.cache import KnownDirs
@@ -44,35 +43,6 @@ _SHARES = 256
 # Pending directories, and files in all, from which a second process pays.
 _ENOUGH_TO_SHARE, _ENOUGH_FILES = 24, 3000
 _told: list[int] = []  # children that have told all that they found
-
-
-# A row of the scan cache as it is read, a thousand at a time: what the last scan learned about one
-# directory. `env` stands for the rules in force for its entries, `out_env` for those it hands down;
-# `sig` is its listing, empty when something in it must be read again; `marks` are the directories
-# in it that are not simply descended into.
-if TYPE_CHECKING:
-    class Known(NamedTuple):
-        path: bytes
-        env: bytes
-        sig: bytes
-        out_env: bytes
-        tree: bytes
-        files: int
-        size: int
-        uncovered: int
-        marks: bytes
-else:
-    class Known(tuple):  # by hand, for `collections` costs every save more than all its fields together
-        __slots__ = ()
-        path, env, sig, out_env, tree, files, size, uncovered, marks = (
-            property(itemgetter(at)) for at in range(9))
-
-        def __new__(cls, *fields):
-            return tuple.__new__(cls, fields)
-
-        @classmethod
-        def _make(cls, fields):
-            return tuple.__new__(cls, fields)
 
 
 class Listing:

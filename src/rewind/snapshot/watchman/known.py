@@ -8,8 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rewind.snapshot.scan.cache import ScanCache
-    from rewind.snapshot.scan.walk import Known
+    from rewind.snapshot.scan.cache import Known, ScanCache
     from rewind.store.derived import DerivedDb
 
 

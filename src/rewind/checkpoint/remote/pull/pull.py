@@ -167,7 +167,7 @@ def _add(state: State, reader: _Reader, writer: _Writer, lane: str, pulled: Pull
 def _archive_shorter(state: State, arrived: list[Arrived]) -> None:
     """A conversation that could not go on in the session that it was here has come as another one: the
     shorter one steps back, unless somebody went on in it."""
-    branches = Branches(state)
+    branches = Branches(state.project)
     for one in arrived:
         for branch in [b for b in branches.all if (b.get("shared") or {}).get("session") == one.origin]:
             if branch["sessionId"] != one.session and not branch.get("archived") \

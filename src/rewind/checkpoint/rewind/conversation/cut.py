@@ -17,7 +17,9 @@ from rewind.checkpoint.conversations.bring_back import (
     rewrite_in_place,
 )
 from rewind.checkpoint.rewind.conversation import effects
-from rewind.checkpoint.rewind.conversation.effects import Conversations, was_done
+from rewind.checkpoint.rewind.conversation.effects import was_done
+from rewind.checkpoint.rewind.conversation.outcome import Conversations
+from rewind.checkpoint.rewind.log.operations import FORK
 from rewind.checkpoint.rewind.files.outside import OUTSIDE
 from rewind.checkpoint.rewind.log import operations as ops
 from rewind.errors import NoConversation, NothingBeforeCut, RewindError, SessionInUse, TranscriptRewritten
@@ -123,14 +125,14 @@ class Conversation:
         if chat is None:
             return []
         before = next((e for e in (self.found.resumes.effects if self.found.resumes else ())
-                       if e.get("kind") in (effects.FORK, effects.REWRITE)), {})
+                       if e.get("kind") in (FORK, effects.REWRITE)), {})
         about = {"path": chat.original, "agent": chat.profile.name}
         if self.found.in_place:
             backup = free_backup_name(self.state, chat.original) if os.path.lexists(chat.original) else None
             return [{"kind": effects.REWRITE, **about, "backup": backup}]
         session = str(before.get("sessionId") or kind_of(chat.profile).new_session_id())
         path = chat.path_of(session)
-        return [{"kind": effects.FORK, "sessionId": session, "agent": chat.profile.name, "path": path}]
+        return [{"kind": FORK, "sessionId": session, "agent": chat.profile.name, "path": path}]
 
     def check(self) -> None:
         """Refuse before anything is touched."""
@@ -170,4 +172,4 @@ class Conversation:
 def _is_made(effect: Effect) -> bool:
     """Made before the interruption that is being finished now."""
     kind = effect.get("kind")
-    return kind == effects.REWRITE or (kind == effects.FORK and not effect.get("of"))
+    return kind == effects.REWRITE or (kind == FORK and not effect.get("of"))

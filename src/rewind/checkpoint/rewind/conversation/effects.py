@@ -40,6 +40,7 @@ from rewind.checkpoint.conversations.which_session import recorded_session
 from rewind.checkpoint.futures import away
 from rewind.checkpoint.project.unfinished import Unfinished
 from rewind.checkpoint.rewind.files import outside
+from rewind.checkpoint.rewind.log.operations import FORK
 from rewind.errors import NotAFork, RewindError, SessionInUse
 from rewind.files import make_private_dir
 from rewind.transcript.kinds import kind_of
@@ -58,19 +59,11 @@ if TYPE_CHECKING:
 
     from rewind.agents.profile import Profile
     from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.rewind.conversation.outcome import Conversations
     from rewind.checkpoint.rewind.log.operations import Effect
 
 
-FORK, TRASH, UNTRASH, REWRITE, SWAP, RENAME = "fork", "trash", "untrash", "rewrite", "swap", "rename"
-
-
-class Conversations:
-    """What was done: for the log, for the person, and whether something could not be had."""
-
-    def __init__(self) -> None:
-        self.effects: list[Effect] = []
-        self.notes: list[str] = []
-        self.lacking = False
+TRASH, UNTRASH, REWRITE, SWAP, RENAME = "trash", "untrash", "rewrite", "swap", "rename"
 
 
 # turning around
@@ -310,7 +303,7 @@ def _fork_of_backup(state: State, effect: Effect, result: Conversations) -> Effe
 
 
 def _rename(state: State, effect: Effect, result: Conversations) -> Effect | None:
-    Branches(state).change(str(effect["sessionId"]), {"name": effect.get("after")})
+    Branches(state.project).change(str(effect["sessionId"]), {"name": effect.get("after")})
     note = carry_title(state, effect)
     result.notes += [note] if note else []
     return effect
@@ -327,7 +320,7 @@ def was_continued(state: State, fork: Effect) -> bool:
     profile, session = _profile(state, fork), str(fork.get("sessionId"))
     if is_open(profile, session, recorded_session(state, session)):
         return True
-    known = fork if "size" in fork else Branches(state).find(session) or {}
+    known = fork if "size" in fork else Branches(state.project).find(session) or {}
     return _said_since(str(fork.get("path")), profile, known)
 
 
@@ -375,8 +368,3 @@ def _said_since(path: str, profile: Profile, made: dict[str, Any]) -> bool:
 
 def _profile(state: State, effect: Effect) -> Profile:
     return profile_named(str(effect.get("agent")), state.project.home)
-
-
-def made_session(effects: list[Effect]) -> str:
-    """The fork that a step made."""
-    return next((str(e.get("sessionId") or "") for e in effects if e.get("kind") == FORK), "")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from rewind.checkpoint.project.state import State
-from rewind.checkpoint.rewind.conversation.effects import made_session
 from rewind.checkpoint.rewind.log.lineage import Lineage, here, lineage
 from rewind.checkpoint.rewind.log.operations import Operation
 
@@ -12,7 +11,7 @@ def code_put_aside(state: State) -> dict[str, str]:
     """For each fork the checkpoint to bring back. None for a fork that left the code alone, whose code is
     back, or whose checkpoint was collected."""
     operations = state.operations().mine()
-    made = [(made_session(op.effects), op) for op in operations
+    made = [(op.made_session, op) for op in operations
             if op.is_step and not op.undone and op.before and op.paths is None]
     forks = [(session, op) for session, op in made if session]
     current = here(state)
@@ -44,6 +43,6 @@ def _latest(parents: Lineage, operations: list[Operation], made: Operation) -> s
 def began_at(state: State, session: str) -> str:
     """The checkpoint whose code came back when this fork was made."""
     for op in reversed(state.operations().mine()):
-        if op.checkpoint and made_session(op.effects) == session:
+        if op.checkpoint and op.made_session == session:
             return op.checkpoint
     return ""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.rewind.conversation.effects import Conversations
+    from rewind.checkpoint.rewind.conversation.outcome import Conversations
     from rewind.checkpoint.rewind.destination import Destination
     from rewind.checkpoint.rewind.log.operations import Effect
 

@@ -40,6 +40,7 @@ BISECT = "bisect"  # in place: it ends where it began, so there is nothing to un
 STEPS = (RESTORE, BACK, UNDO, FORWARD, REVERT, APPLY, ADOPT, RENAME, DELETE, UNDELETE)
 COMMANDS = (*STEPS, UNDO_RESTORE, REDO, BISECT, FUTURE)
 
+FORK = "fork"  # the effect that made a session; the others are in `conversation/effects.py`
 DONE, PARTIAL = "done", "partial"  # how an operation ended
 
 
@@ -108,6 +109,11 @@ class Operation:
         """What it did to conversations; of one that was killed, what it may have done."""
         found = (self.ended or {}).get("effects", self.begun.get("effects"))
         return [one for one in found or () if isinstance(one, dict)]
+
+    @property
+    def made_session(self) -> str:
+        """The fork that it made."""
+        return next((str(one.get("sessionId") or "") for one in self.effects if one.get("kind") == FORK), "")
 
     @property
     def undoes(self) -> list[str]:

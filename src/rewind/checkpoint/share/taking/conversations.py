@@ -54,7 +54,7 @@ def bring_conversation(state: State, conversation: InConversation, notes: list[s
     """Known by what it says: the same one is not brought twice. A longer one goes on in the session that the
     shorter one became, unless somebody went on in that here; then it becomes a session of its own."""
     arrived = Arrived(conversation.session, conversation.agent)
-    before = [b for b in reversed(Branches(state).all) if os.path.exists(str(b.get("path")))
+    before = [b for b in reversed(Branches(state.project).all) if os.path.exists(str(b.get("path")))
               and (b.get("shared") or {}).get("session") == conversation.session]
     size, digest, begins = _digests(conversation, {b["shared"].get("bytes") for b in before})
     branch = next((b for b in before if b["shared"].get("sha256") == digest), None)
@@ -121,7 +121,7 @@ def _bring(state: State, conversation: InConversation, arrived: Arrived, says: d
         done = make_fork(state, plan, session, name, earlier=shorter)
     assert done.fork is not None
     arrived.session, arrived.path, arrived.is_new = session, done.fork["path"], shorter is None
-    Branches(state).change(session, {"shared": says})
+    Branches(state.project).change(session, {"shared": says})
 
 
 def _original(profile: Profile, session: str, root: str) -> str:
