@@ -287,6 +287,12 @@ class Controller:
         controller.state, controller.notice = state, ""
         return controller
 
+    def _locked(self, what: str, wait: float = 10.0, *,
+                all_places: bool = False) -> AbstractContextManager[None]:
+        from rewind.checkpoint.project.locked import locked
+
+        return locked(self.state, what, wait, all_places=all_places)
+
     def close(self) -> None:
         self.state.close()
 
@@ -840,7 +846,7 @@ class Controller:
 
         info, name = self.session(text), forks.checked_name(name)
         if not dry_run:
-            with self.state.locked("forks"):
+            with self._locked("forks"):
                 forks.rename(self.state, info, name)
         return info
 
@@ -849,7 +855,7 @@ class Controller:
 
         info = self.session(text)
         parents = [other for other in self.sessions() if other.session_id == info.parent]
-        with self.state.locked("forks"):
+        with self._locked("forks"):
             forks.promote(self.state, info, parents[0] if parents else None)
         return info
 
@@ -861,7 +867,7 @@ class Controller:
         for info in infos:
             forks.check_deletable(self.state, info)
         if not dry_run:
-            with self.state.locked("forks"):
+            with self._locked("forks"):
                 for info in infos:
                     forks.delete(self.state, info)
         return infos
@@ -869,7 +875,7 @@ class Controller:
     def undelete_fork(self, text: str) -> str:
         from rewind.checkpoint.conversations import forks
 
-        with self.state.locked("forks"):
+        with self._locked("forks"):
             return forks.undelete(self.state, text)
 
     def deleted_forks(self) -> list[dict[str, Any]]:
@@ -888,7 +894,7 @@ class Controller:
         """Put such a conversation back where its agent finds it."""
         from rewind.checkpoint.conversations.only_here import bring_back
 
-        with self.state.locked("sessions restore"):
+        with self._locked("sessions restore"):
             return bring_back(self.state, text)
 
     # several futures
@@ -1148,7 +1154,7 @@ class Controller:
         """Make a checkpoint of an exported one. The project itself is not touched."""
         from rewind.checkpoint.upkeep import transfer
 
-        with self.state.locked("import", wait):
+        with self._locked("import", wait):
             return transfer.import_file(self.state, path, allow_links_out=allow_links_out,
                                         max_bytes=max_bytes, progress=progress)
 
@@ -1259,7 +1265,7 @@ class Controller:
         found = examine(self.state, deep=deep, progress=progress)
         if deep:
             try:
-                with self.state.locked("validate", wait=0):
+                with self._locked("validate", wait=0):
                     note_damage(self.state, found)
             except (RewindError, OSError):
                 pass
@@ -1272,7 +1278,7 @@ class Controller:
 
         if dry_run:
             return repair(self.state, dry_run=True, copies=copies or [], progress=progress)
-        with self.state.locked("repair", all_places=True):
+        with self._locked("repair", all_places=True):
             return repair(self.state, dry_run=False, copies=copies or [], progress=progress)
 
     def incomplete(self) -> dict[str, Lacks]:

@@ -166,7 +166,7 @@ def test_a_locked_store_is_a_sentence_and_nothing_is_touched(scene: Scene,
 
     async def go(person: Person) -> None:
         await person.stand_on("write two", PROMPT)
-        with other.state.locked("save"):
+        with locked(other.state, "save"):
             await person.press("enter", "1", "y")
             await person.until(lambda: person.screen == "Tell")
             assert "Another Rewind process is at work here" in person.words()

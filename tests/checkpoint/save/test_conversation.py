@@ -18,6 +18,7 @@ from chat_scene import Scene
 from cli import conftest as in_process
 from cli.conftest import InProcess
 from rewind.agents.registry import profile_named
+from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.save.conversation import capture, write_out
 from rewind.checkpoint.save.links import body_of, header_of, links_of
@@ -202,7 +203,7 @@ class Growing:
                 data = head + b"\n" + data.split(b"\n", 1)[1]
             data += piece
             path.write_bytes(data)
-            with state.locked("save"):
+            with locked(state, "save"):
                 found = capture(state, str(path), profile)
                 state.objects.commit()
                 if found:

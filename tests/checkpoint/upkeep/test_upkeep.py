@@ -9,6 +9,7 @@ from typing import Any, Callable
 
 import pytest
 
+from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.upkeep import collection, pieces
 from rewind.checkpoint.upkeep.pieces import Pace, is_being_packed, pack
 from rewind.controller import Controller
@@ -247,7 +248,7 @@ def test_a_checkpoint_that_a_restore_needs_meanwhile_is_not_collected(
 def test_a_conversation_that_is_saved_in_the_middle_of_a_collection_is_whole(
         controller: Controller, old: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """The newest link that is remembered may be about to go: nothing is appended to that one."""
-    with controller.state.locked("test"):
+    with locked(controller.state, "test"):
         link = controller.state.objects.put(b"a link that no record names")
         controller.state.objects.commit()
         controller.state.derived.write([("INSERT INTO facts VALUES(?, ?)", [("chat gone", link)])])

@@ -12,6 +12,7 @@ import pytest
 from chat_scene import SESSION, Claude, Turns
 from cli.conftest import InProcess
 from rewind.agents.registry import profile_for
+from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.rewind.log.operations import Operations
 from rewind.controller import Controller
 from rewind.errors import RewindError
@@ -475,7 +476,7 @@ def test_a_session_without_code(cli: InProcess, command: str) -> None:
 def test_a_checkpoint_that_gc_took(scene: Edited) -> None:
     names = scene.cli.names()
     controller = scene.controller()
-    with controller.state.locked("test"):
+    with locked(controller.state, "test"):
         controller.state.files.delete(names[-2])
     was = unchanged(scene)
     for words in (["revert", f"{names[-2]}..{names[0]}"], ["revert", names[-2]], ["apply", names[-2]]):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rewind import Controller
+from rewind.checkpoint.project.locked import locked
 from rewind_cli import Rewind, git, interrupt
 
 
@@ -49,7 +50,7 @@ def test_status_tells_of_an_interrupted_restore(two: Rewind) -> None:
     assert "interrupted" in text and "rewind undo-restore" in text and f"rewind restore {name}" in text
     assert two.json("status")["interrupted"] == name
     controller = Controller(str(two.project), home=str(two.home / ".rewind"))
-    with controller.state.locked("restore"):  # as while it is being done
+    with locked(controller.state, "restore"):  # as while it is being done
         assert two.json("status")["interrupted"] is None
     controller.close()
 

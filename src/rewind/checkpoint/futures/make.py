@@ -15,6 +15,7 @@ from rewind.checkpoint.conversations.known_forks import Branches
 from rewind.checkpoint.futures.directory import commit_for, make_place
 from rewind.checkpoint.futures.half_made import Making, sweep
 from rewind.checkpoint.project.identity import enter_place
+from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.destination import Destination
@@ -65,7 +66,7 @@ class Future:
 def make_future(state: State, request: Request, name: str, folder: str, *, bring: str = "",
                 dry_run: bool = False, progress: Progress | None = None) -> Future:
     """`bring` is "link" or "copy": what to do with directories that no checkpoint holds."""
-    with state.locked(ops.FUTURE), resolve(state, request) as found:
+    with locked(state, ops.FUTURE), resolve(state, request) as found:
         if found.record is None:
             raise NothingBeforePrompt()
         future = _planned(state, found, found.record, name, folder)

@@ -13,6 +13,7 @@ from rewind.checkpoint.futures.compare import bring_up_to_date
 from rewind.checkpoint.futures.directory import is_file
 from rewind.checkpoint.futures.half_made import remove_half_made, sweep
 from rewind.checkpoint.futures.known import AtPlace, Lane, interrupted, look, session_of
+from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.conversation import effects
 from rewind.checkpoint.rewind.conversation.outcome import Conversations
@@ -40,7 +41,7 @@ def remove(state: State, lane: Lane, *, force: bool = False, dry_run: bool = Fal
         return
     if lane.exists:
         bring_up_to_date(state, lane, "remove")
-    with state.locked(ops.DELETE):
+    with locked(state, ops.DELETE):
         begun = interrupted(state, ops.DELETE, lane.session_id)
         _remove(state, lane, _removal(state, lane), begun)
 
@@ -65,7 +66,7 @@ def _finish_or_clear(state: State, lane: Lane, force: bool, dry_run: bool) -> No
     """What a process that was killed left."""
     if dry_run:
         return
-    with state.locked(ops.DELETE):
+    with locked(state, ops.DELETE):
         sweep(state)
         begun = interrupted(state, ops.DELETE, lane.session_id)
         if lane.half_made:
@@ -94,7 +95,7 @@ def unsaved_work(state: State, lane: Lane) -> str:
 
 def bring_back(state: State, lane: Lane) -> None:
     """The directory as its last checkpoint has it, where it was."""
-    with state.locked(ops.UNDELETE):
+    with locked(state, ops.UNDELETE):
         begun = interrupted(state, ops.UNDELETE, lane.session_id)
         wanted = begun.effects if begun else _return(state, lane)
         with logged(state, ops.UNDELETE, *wanted, resumes=begun.id if begun else None):

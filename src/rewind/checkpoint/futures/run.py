@@ -14,6 +14,7 @@ from typing import IO
 
 from rewind.checkpoint.conversations.known_forks import Branches
 from rewind.checkpoint.futures.known import Lane
+from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import iso_time
 
@@ -112,7 +113,7 @@ def _tail(output: IO[bytes]) -> bytes:
 
 
 def _note(state: State, lane: Lane, command: list[str], code: int) -> None:
-    with state.locked("forks compare"):
+    with locked(state, "forks compare"):
         Branches(state.project).change(lane.session_id, {"lastRun": {
             "command": _shown(command)[:200], "code": code, "at": iso_time()}})
 

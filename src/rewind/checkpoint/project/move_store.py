@@ -18,6 +18,7 @@ from contextlib import closing, contextmanager
 from rewind import jsonfile
 from rewind.checkpoint.project import identity, known_stores
 from rewind.checkpoint.project.init import PROJECT_FILE
+from rewind.checkpoint.project.locked import locked
 from rewind.errors import InTheWay, RewindError
 from rewind.fast import sqlite
 from rewind.files import fsync_dir, give_to_owner, make_durable_dir, read_bounded, write_atomic
@@ -46,7 +47,7 @@ def move_store(state: State, mode: str, progress: Progress | None = None) -> Pro
         _remove_leftover(old, store_id)
         return old
     _check(new, store_id)
-    with state.locked("config", all_places=True):
+    with locked(state, "config", all_places=True):
         state.close()
         jsonfile.write(old.path(PROJECT_FILE), {"root": old.main})
         make_durable_dir(os.path.dirname(new.state))

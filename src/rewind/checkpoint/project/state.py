@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import time
 
 from rewind import jsonfile
 from rewind.checkpoint.project.identity import enter_place
@@ -15,12 +14,10 @@ from rewind.errors import (
     FormatTooNew,
     Locked,
     RewindError,
-    StateUnwritable,
     StoreDamaged,
-    StoreMoved,
     StoreNotTrusted,
 )
-from rewind.files import Lock, give_to_owner, is_wanted, on_local_disk, process_start
+from rewind.files import Lock, is_wanted, on_local_disk, process_start
 from rewind.index import MAIN
 from rewind.paths import PLACES, STORE_FILE, Project, is_same_dir
 from rewind.store.derived import DerivedDb
@@ -28,7 +25,6 @@ from rewind.store.derived import DerivedDb
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import TracebackType
     from typing import Any
 
     from rewind.checkpoint.records.timeline import Timeline
@@ -44,8 +40,6 @@ FORMAT = 2  # with 2 came `operations.jsonl`; an earlier version must not write 
 DAMAGE_FILE = "damage.json"
 DERIVED = "scan-cache.db"
 LOCK, PLACE_LOCK = "lock", "place.lock"
-_MOMENT = 0.5
-_REGAIN = 60.0  # seconds for the lock of the store, once the work that it is for is done
 _MAX_BYTES = 4 << 20
 
 
@@ -72,7 +66,7 @@ class State:
         self._timeline: Timeline | None = None
         self._operations: dict[str, Operations] = {}  # by place
         self.lock_now_ns: int | None = None
-        self.held: _Locked | None = None
+        self.held: Lock | None = None  # that of the store, while it is ours: see `locked.py`
 
     def on_shared_disk(self) -> bool:
         return not on_local_disk(self.project.state)
@@ -218,22 +212,6 @@ class State:
     def staging(self) -> str:
         return self.project.own("staging")
 
-    def locked(self, what: str, wait: float = 10.0, *, all_places: bool = False) -> _Locked:
-        """`with state.locked("save"):` makes this process the one that works in this place, and the one that
-        writes to the store. `all_places`: what nobody may be at work beside, wherever that is."""
-        places = sorted(self.places()) if all_places else [self.place]
-        return _Locked(self, [Lock(self._of(place).own(PLACE_LOCK), what, in_line=True) for place in places],
-                       Lock(self.project.path(LOCK), what, wait, in_line=True))
-
-    def locked_for_upkeep(self, what: str, wait: float) -> _Locked:
-        """The store alone, and after all who wait for it."""
-        return _Locked(self, [], Lock(self.project.path(LOCK), what, wait, upkeep=True))
-
-    def aside(self) -> _Aside:
-        """`with state.aside():` around what takes long and is about this place alone: others may write to the
-        store meanwhile."""
-        return _Aside(self, self.held if self.can_step_aside() else None)
-
     def can_step_aside(self) -> bool:
         """Not in a project with one place, where there are no others; not while something is stored that no
         checkpoint has yet, nor in a store without any: there the lock is kept."""
@@ -254,49 +232,21 @@ class State:
         self._sweep()
         if is_place_ours:
             self._sweep_staging()
-        if self.store_info["format"] < FORMAT:
-            self._upgrade()
-
-    def _upgrade(self) -> None:
-        """The first writer of this version: the old history becomes the beginning of the log. Records stay as
-        they are; an earlier version that is still running refuses the store from now on."""
-        from rewind.checkpoint.records.seal import sealed
-
-        info = read_store_file(self.project)  # another process may have done it meanwhile
-        if info["format"] < FORMAT:
-            from rewind.checkpoint.rewind.log.lineage import here
-
-            operations, current, newest = self.operations(), here(self), self.timeline.newest()
-            operations.bring_over(current.name if current else "", newest.sequence if newest else 0)
-            info = sealed({**info, "format": FORMAT})
-            jsonfile.write(self.project.path(STORE_FILE), info)
-            operations.forget_old()
-        self.store_info = info
 
     def end_writing(self) -> None:
         """What was captured and not committed is dropped: a long-lived process must not go on holding
         the database's own lock."""
         self.lock_now_ns = None
-        try:
-            if self._objects:
-                self._objects.rollback()
-                if self._objects.healed:
-                    self._note_healed(self._objects)
-        except RewindError:
-            self.close()
+        if self._objects:
+            self._objects.rollback()
 
-    def _note_healed(self, store: ObjectStore) -> None:
-        """What was damaged has been stored anew: checkpoints that lacked it are whole again."""
-        from rewind.checkpoint.repair.check_records import missing_in
-
-        damage, store.healed = self.damage(), set()
-        damage.objects &= store.lost
-        names = list(damage.checkpoints)
-        damage.checkpoints = {name: lacks for name in names if (lacks := missing_in(self, name))}
-        try:
-            damage.save()
-        except OSError:
-            pass  # a full disk: the marks say too much, and the next healing or `validate` corrects them
+    def take_healed(self) -> set[bytes]:
+        """What was damaged and has been stored anew since this was asked last."""
+        store = self._objects
+        found = store.healed if store else set()
+        if store and found:
+            store.healed = set()
+        return found
 
     def is_busy(self) -> bool:
         """Whether another process is at work in this place right now, or writes to the store."""
@@ -418,105 +368,6 @@ class State:
             raise StoreDamaged(what=f"{self.project.path('pins.json')} is not readable",
                                hint="Move this file away and try again. Pinned files are pinned again when"
                                     " the agent edits them.")
-
-
-class _Locked:
-    """The lock of a place first, then that of the store: so two can never wait for each other. Who works in a
-    place has its lock from beginning to end, and the store's while it writes."""
-
-    def __init__(self, state: State, places: list[Lock], store: Lock) -> None:
-        self._state = state
-        self._places = places
-        self._store = store
-
-    def __enter__(self) -> None:
-        until = time.monotonic() + self._store.wait
-        try:
-            for lock in self._places:
-                lock.wait = max(0.0, until - time.monotonic())
-                self._take(lock)
-            # Who had to wait for the place is not sent away for the moment in which others write.
-            self._store.wait = min(self._store.wait, max(_MOMENT, until - time.monotonic()))
-            self._take(self._store)
-            self._state.begin_writing(self._store.now_ns(), bool(self._places))
-        except BaseException:
-            self._close()
-            raise
-        self._state.held = self
-
-    def _take(self, lock: Lock) -> None:
-        project = self._state.project
-        try:
-            self._refuse_moved()
-            enter_place(project)
-            lock.__enter__()
-        except PermissionError as error:
-            raise StateUnwritable(reason=error.strerror, path=project.state)
-        except FileNotFoundError:
-            raise StoreMoved(path=project.state)
-        self._refuse_moved()  # while we waited
-
-    def _refuse_moved(self) -> None:
-        if not os.path.lexists(self._state.project.path(STORE_FILE)):
-            raise StoreMoved(path=self._state.project.state)
-
-    def give_way(self) -> None:
-        self._store.close()
-
-    def regain(self) -> None:
-        self._store.wait = _REGAIN
-        self._take(self._store)
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
-        self._state.held = None
-        self._state.end_writing()
-        if not os.geteuid():
-            give_to_owner(self._state.project.state)
-        self._close()
-
-    def _close(self) -> None:
-        for lock in (self._store, *reversed(self._places)):
-            lock.close()
-
-
-class _Aside:
-    """The store is for others, the place still ours."""
-
-    def __init__(self, state: State, held: _Locked | None) -> None:
-        self._state = state
-        self._held = held  # None: the lock is kept
-
-    def __enter__(self) -> None:
-        held = self._held
-        if held:
-            self._state.objects.hold(lambda: _Turn(held))
-            self._state.held = None  # there is no other within this one
-            held.give_way()
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
-        if self._held:
-            try:
-                self._held.regain()
-            finally:
-                self._state.objects.release()
-                self._state.forget_timeline()
-            self._state.held = self._held
-
-
-class _Turn:
-    """The lock of the store for a moment, for who is aside."""
-
-    def __init__(self, held: _Locked) -> None:
-        self._held = held
-
-    def __enter__(self) -> None:
-        self._held.regain()
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
-        self._held.give_way()
 
 
 def _is_dead_draft(name: str) -> bool:

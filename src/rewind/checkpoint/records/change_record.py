@@ -6,6 +6,7 @@ change.
 
 from __future__ import annotations
 
+from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.upkeep.retention import needed_because
 from rewind.errors import CheckpointNeeded, NoCheckpointOfTurn, RewindError, TurnNotFound
@@ -35,7 +36,7 @@ def describe(state: State, name: str, description: str) -> Record:
 
 
 def changed(state: State, name: str, what: str, changes: dict[str, Any]) -> Record:
-    with state.locked(what):
+    with locked(state, what):
         found = state.files.read(name)
         record = Record({**found.data, **changes})
         if record.data != found.data:

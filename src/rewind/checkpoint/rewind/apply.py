@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 
+from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.rewind.files import outside
 from rewind.checkpoint.rewind.files.code import Ready, get_ready, moved_paths
 from rewind.checkpoint.rewind.files.file_plan import RestorePlan
@@ -50,7 +51,7 @@ def apply(state: State, request: Request, *, shown: Plan | None = None, digest: 
     """With a plan that was `shown`, or its `digest`, refuses when it would be another one now; `force`
     accepts that."""
     refuse_while_running(state, force or not request.wants_code)  # a fork alone disturbs nobody
-    with state.locked(request.target.command), resolve(state, request) as found:
+    with locked(state, request.target.command), resolve(state, request) as found:
         _refuse_unfinished(state, found)
         act = _Act(state, found, force, progress)
         act.check()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from rewind.checkpoint.project.locked import step_aside
 from rewind.fast.blake2 import digest
 from rewind.snapshot.git.head import git_head
 from rewind.snapshot.rules.gitfiles import work_tree_top
@@ -100,7 +101,7 @@ def _look_aside(state: State, look: Callable[[], Snapshot]) -> Snapshot:
     """Meanwhile a collection may have deleted an object that was found in the store, or a hook of an earlier
     version, which knows no lock of a place, may have looked here: then once more, with the lock."""
     version = state.cache.version()
-    with state.aside():
+    with step_aside(state):
         snapshot = look()
     if state.cache.version() == version and state.objects.is_all_there():
         return snapshot
@@ -139,7 +140,7 @@ def _capture_apart(state: State, rules: Rules, progress: Progress | None, moment
     """An archive holds everything, so everything is read; nothing of it goes to the object store."""
     store = ObjectStore(state.project.path(f"temporary-{os.getpid()}.db"), create=True)
     try:
-        with state.aside():
+        with step_aside(state):
             snapshot = scan(state.root, rules, ScanCache(None), store, keep=True,
                             now_ns=state.lock_now_ns, progress=progress, moment=moment)
         git = _git(state)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from rewind.agents.profile import TREE
+from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.save.capture import capture
 
 TYPE_CHECKING = False
@@ -62,7 +63,7 @@ def save(state: State, description: str = "", *, kind: str = "manual", if_change
         if captured:
             captured()
 
-    with state.locked("save", wait):
+    with locked(state, "save", wait):
         if first:
             first()
         # Before the project is looked at, which may take longer than the agent's tool waits.

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 
+from rewind.checkpoint.project.locked import locked_for_upkeep
 from rewind.errors import Locked
 from rewind.files import Lock, is_wanted
 from rewind.store.packing import (
@@ -37,7 +38,7 @@ class Piece:
     """One turn at the lock: `with Piece(state, wait) as piece:` and, in a loop, `until piece.is_over()`."""
 
     def __init__(self, state: State, wait: float) -> None:
-        self._locked = state.locked_for_upkeep("gc", wait)
+        self._locked = locked_for_upkeep(state, "gc", wait)
         self._began = 0.0
         self.seconds = 0.0
 

@@ -16,6 +16,7 @@ from typing import Any, Callable
 import pytest
 
 from checkpoint.project.test_places import Repository, cli, repository  # noqa: F401
+from rewind.checkpoint.project.locked import locked, locked_for_upkeep
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.target import AtCheckpoint
 from rewind.checkpoint.save.capture import capture
@@ -195,7 +196,7 @@ def test_a_hook_of_an_earlier_version_may_look_meanwhile(repository: Repository)
     def old_hook() -> None:
         (main / "x" / "y" / "f").write_text("two, after the walk\n")
         time.sleep(NO_LONGER_RACY)
-        with opened(repository, main) as other, other.state.locked_for_upkeep("save", 0):
+        with opened(repository, main) as other, locked_for_upkeep(other.state, "save", 0):
             draft = capture(other.state, other.state.rules(), aside=False)
             write_record(other.state, draft, "auto", "of an earlier version")
 
@@ -248,7 +249,7 @@ def test_a_move_of_the_store_waits_for_every_place(repository: Repository) -> No
     def move() -> None:
         with opened(repository, repository.main) as other:
             state: State = other.state
-            with pytest.raises(Locked), state.locked("config", 0, all_places=True):
+            with pytest.raises(Locked), locked(state, "config", 0, all_places=True):
                 pass
             refused.append(True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from rewind.checkpoint.conversations.known_forks import Branches
+from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record, iso_time
 from rewind.checkpoint.remote.known import FOLDER, LOCK, Remote, Remotes
@@ -156,7 +157,7 @@ class _Pull:
 
 def _add(state: State, reader: _Reader, writer: _Writer, lane: str, pulled: Pulled) -> None:
     """What was counted on when it was checked may have been collected since: then it is checked again."""
-    with state.locked("pull"):
+    with locked(state, "pull"):
         if reader.is_outdated():
             reader.check_again(writer)
         added = add(state, writer.inbox, lane=lane, checked=writer.checked)

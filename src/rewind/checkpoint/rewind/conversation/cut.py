@@ -19,9 +19,9 @@ from rewind.checkpoint.conversations.bring_back import (
 from rewind.checkpoint.rewind.conversation import effects
 from rewind.checkpoint.rewind.conversation.effects import was_done
 from rewind.checkpoint.rewind.conversation.outcome import Conversations
-from rewind.checkpoint.rewind.log.operations import FORK
 from rewind.checkpoint.rewind.files.outside import OUTSIDE
 from rewind.checkpoint.rewind.log import operations as ops
+from rewind.checkpoint.rewind.log.operations import FORK
 from rewind.errors import NoConversation, NothingBeforeCut, RewindError, SessionInUse, TranscriptRewritten
 from rewind.transcript.kinds import kind_of
 from rewind.transcript.names import session_id_of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from rewind.checkpoint.project.locked import step_aside
 from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.repair.damage import Lacks
 from rewind.checkpoint.repair.missing import leave_out_missing
@@ -147,7 +148,7 @@ class Ready:
         wrote to files while they were replaced is kept as a checkpoint of its own."""
         changes = self.plan.changes
         state.objects.commit()
-        with state.aside():
+        with step_aside(state):
             applied = self.applier.run(changes)
         if applied.replaced:
             self.kept_copy = keep_copies(state, applied.replaced, record)
@@ -155,7 +156,7 @@ class Ready:
         remaining = [(k.path, k.reason) for k in self.plan.conflicts] + applied.failed
         self.plan.kept += [Kept(path, NOT_EMPTY) for path in applied.not_empty]
         explained = {path for path, _ in remaining} | {k.path for k in self.plan.kept}
-        with state.aside():
+        with step_aside(state):
             others = self.applier.not_as_wanted(changes)
         return remaining + sorted((path, NOT_AS_IT_WAS) for path in others if path not in explained)
 

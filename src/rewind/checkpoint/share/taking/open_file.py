@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from rewind.checkpoint.project.init import check_root, init_project
+from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.files.elsewhere import write_elsewhere
 from rewind.checkpoint.share.taking.arrive import Added, add, look
@@ -61,7 +62,7 @@ def _into_project(shared: SharedFile, project: Project, dry_run: bool) -> Opened
     try:
         if dry_run:
             return _opened(shared, look(state, shared), project.root, False)
-        with state.locked("open"):
+        with locked(state, "open"):
             checked = look(state, shared)
             opened = _opened(shared, checked, project.root, False)
             opened.lane = lane_name(checked)
@@ -88,7 +89,7 @@ def _into_empty(shared: SharedFile, root: str, home: str, mode: str, dry_run: bo
     os.makedirs(root, exist_ok=True)
     state, _ = init_project(root, home, mode, False)
     try:
-        with state.locked("open"):
+        with locked(state, "open"):
             # Killed before the last file is written, the next `open` finds this and goes on.
             opening = state.project.path(_OPENING)
             write_atomic(opening, b"")

@@ -8,6 +8,7 @@ import signal
 import threading
 from typing import Any
 
+from rewind.checkpoint.project.locked import locked, step_aside
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.apply import refuse_while_running
@@ -36,7 +37,7 @@ class InPlace:
 
     def __enter__(self) -> InPlace:
         refuse_while_running(self._state, self._force)
-        self._lock: Any = self._state.locked(ops.BISECT)
+        self._lock: Any = locked(self._state, ops.BISECT)
         self._lock.__enter__()
         try:
             half_done = self._state.operations().interrupted()
@@ -62,7 +63,7 @@ class InPlace:
 
     def make(self, record: Record) -> str:
         self._step(record)
-        self._aside = self._state.aside()
+        self._aside = step_aside(self._state)
         self._aside.__enter__()
         return self._state.project.root
 

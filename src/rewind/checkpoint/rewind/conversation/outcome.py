@@ -1,0 +1,16 @@
+"""What became of the effects of an operation."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.rewind.log.operations import Effect
+
+
+class Conversations:
+    """What was done: for the log, for the person, and whether something could not be had."""
+
+    def __init__(self) -> None:
+        self.effects: list[Effect] = []
+        self.notes: list[str] = []
+        self.lacking = False
