@@ -24,9 +24,9 @@ HOOK = """
 import os, signal, sys, time
 sys.path.insert(0, sys.argv[1])
 from rewind.hooks import entry
-from rewind.hooks.making import checkpoint, in_time, queue, service
+from rewind.hooks.making import checkpoint, in_time, queue, service, work
 from rewind.snapshot.scan import scan
-in_time._WAIT, told = float(sys.argv[2]), sys.argv[3]
+work.WAIT, told = float(sys.argv[2]), sys.argv[3]
 service._QUICK, service._needed = 60.0, lambda took: 0.0  # who is stopped for a test is not slow
 right = scan.Walker
 def looking(*args):
@@ -58,7 +58,7 @@ def watched(owner, name):
     setattr(owner, name, call)
 
 for owner, name in ((queue.Request, "mark_done"), (checkpoint._Look, "_note_seen"), (queue.Queue, "_ask"),
-                    (checkpoint.Making, "for_other"), (service.Service, "run"), (in_time.Work, "note_late"),
+                    (checkpoint.Making, "for_other"), (service.Service, "run"), (work.Work, "note_late"),
                     (in_time, "_report")):
     watched(owner, name)
 os._exit(entry.run(["user-prompt-submit"]))

@@ -416,7 +416,8 @@ def test_a_checkpoint_of_an_installed_hook_loads_no_parser(rewind: Rewind) -> No
 
 CHECKPOINT = """\
     agents agents.profile agents.registry checkpoint checkpoint.project checkpoint.project.identity
-    checkpoint.project.known_stores checkpoint.project.state checkpoint.project.vanished
+    checkpoint.project.known_stores checkpoint.project.locked checkpoint.project.state
+    checkpoint.project.vanished
     checkpoint.records checkpoint.records.record checkpoint.records.seal checkpoint.records.timeline
     checkpoint.rewind checkpoint.rewind.log checkpoint.rewind.log.lineage
     checkpoint.rewind.log.operations checkpoint.save checkpoint.save.capture checkpoint.save.create
@@ -424,8 +425,9 @@ CHECKPOINT = """\
     checkpoint.upkeep checkpoint.upkeep.due config config.ignore_list config.load config.settings
     config.strictjson errors fast fast.blake2 fast.quickjson fast.sha256 fast.sqlite files hooks
     hooks.decide hooks.entry hooks.event hooks.handle hooks.making hooks.making.checkpoint
-    hooks.making.in_time hooks.making.queue hooks.memory hooks.memory.hook_state hooks.memory.in_turn
-    hooks.memory.log hooks.memory.session_file hooks.transcript_path index jsonfile marker paths snapshot
+    hooks.making.in_time hooks.making.queue hooks.making.work hooks.memory hooks.memory.hook_state
+    hooks.memory.in_turn hooks.memory.log hooks.memory.session_file hooks.transcript_path index jsonfile
+    marker paths snapshot
     snapshot.git snapshot.git.head snapshot.rules snapshot.rules.gitconfig snapshot.rules.gitfiles
     snapshot.rules.reasons snapshot.rules.rules snapshot.scan snapshot.scan.build snapshot.scan.cache
     snapshot.scan.folders snapshot.scan.moment snapshot.scan.read snapshot.scan.scan
@@ -532,7 +534,7 @@ def world(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(made.project))
     monkeypatch.chdir(made.project)
     monkeypatch.setattr(os, "fsync", lambda fd: None)
-    monkeypatch.setattr("rewind.hooks.making.in_time._LATE_WAIT", 0.1)
+    monkeypatch.setattr("rewind.hooks.making.work._LATE_WAIT", 0.1)
     return made
 
 

@@ -20,7 +20,7 @@ from rewind.checkpoint.project.known_stores import is_known
 from rewind.controller import Controller
 from rewind.errors import RewindError
 from rewind.hooks.handle import WARNING, Outcome, handle
-from rewind.hooks.making import checkpoint, in_time
+from rewind.hooks.making import checkpoint, work
 from rewind.hooks.memory.log import write_log
 from rewind_cli import CHECKOUT, git, tree_state
 
@@ -399,7 +399,7 @@ def test_git_and_rewinds_own_state_are_never_pinned(hooks: Hooks) -> None:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hooks that give up the lock at once, and so do the processes that they leave behind."""
-    monkeypatch.setattr(in_time, "_LATE_WAIT", 0.05)
+    monkeypatch.setattr(work, "_LATE_WAIT", 0.05)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -735,7 +735,7 @@ def test_what_takes_too_long_goes_on_without_the_hook_and_is_recorded_as_late(
         return right(*args, **more)
 
     monkeypatch.setattr(checkpoint, "save", slow)
-    monkeypatch.setattr(in_time, "_PATIENCE", 0.1)
+    monkeypatch.setattr(work, "PATIENCE", 0.1)
     assert is_silent(bare.start())
     assert bare.count() == 0
     may_go_on.touch()

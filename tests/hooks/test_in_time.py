@@ -14,7 +14,7 @@ import pytest
 from hook_scene import Hooks
 from rewind.checkpoint.project.missed import KILLED, Missed, sentence
 from rewind.hooks.handle import Outcome
-from rewind.hooks.making import checkpoint, in_time
+from rewind.hooks.making import checkpoint, work
 from rewind.hooks.memory.hook_state import HookState
 from rewind.paths import Project, open_project
 from rewind.snapshot.scan import build
@@ -45,8 +45,8 @@ def missed(hooks: Hooks) -> Missed:
 
 @pytest.fixture
 def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(in_time, "_PATIENCE", 0.2)
-    monkeypatch.setattr(in_time, "_WAIT", 0.2)
+    monkeypatch.setattr(work, "PATIENCE", 0.2)
+    monkeypatch.setattr(work, "WAIT", 0.2)
 
 
 def instead_of_saving(monkeypatch: pytest.MonkeyPatch, do: Callable[[], None]) -> None:
@@ -177,7 +177,7 @@ def busy(hooks: Hooks, monkeypatch: pytest.MonkeyPatch) -> None:
     from rewind.files import Lock
 
     with monkeypatch.context() as patch:
-        patch.setattr(in_time, "_LATE_WAIT", 0.02)
+        patch.setattr(work, "_LATE_WAIT", 0.02)
         with Lock(str(hooks.state / "lock"), "restore", 0):
             hooks.prompt("one")
             hooks.prompt("two")

@@ -16,7 +16,7 @@ from hook_scene import SESSION, Hooks, wait_for_late
 from queue_scene import Scene, ended
 from rewind.errors import Locked
 from rewind.files import Lock
-from rewind.hooks.making import in_time, queue
+from rewind.hooks.making import queue, work
 from rewind.hooks.making.queue import Queue
 
 
@@ -134,8 +134,8 @@ def test_late_ones_share_a_look_as_well(scene: Scene) -> None:
 def test_an_edit_of_a_file_that_no_checkpoint_holds_waits_longer(
         hooks: Hooks, monkeypatch: pytest.MonkeyPatch) -> None:
     """What it held is gone for good once the agent goes on."""
-    monkeypatch.setattr(in_time, "_WAIT", 0.0)
-    monkeypatch.setattr(in_time, "_LEAST", 0.0)
+    monkeypatch.setattr(work, "WAIT", 0.0)
+    monkeypatch.setattr(work, "_LEAST", 0.0)
     (hooks.project / "fresh.txt").write_text("never seen\n")
     lock = Lock(str(hooks.state / "place.lock"), "restore", 0)
     lock.__enter__()

@@ -364,7 +364,7 @@ MODULES = ("__init__.py", "errors.py", "files.py", "paths.py", "fast/quickjson.p
            "config/tiers/balanced.json", "hooks/start.py", "hooks/entry.py", "hooks/handle.py",
            "hooks/event.py", "hooks/decide.py", "hooks/memory/hook_state.py", "hooks/memory/log.py",
            "hooks/making/checkpoint.py", "hooks/making/in_time.py", "hooks/making/queue.py",
-           "hooks/memory/session_file.py", "controller.py",
+           "hooks/making/work.py", "hooks/memory/session_file.py", "controller.py",
            "store/objects.py", "snapshot/scan/scan.py")
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rewind.config.load import Settings
     from rewind.hooks.decide import Decision
     from rewind.hooks.event import HookEvent
-    from rewind.hooks.making.in_time import NotMade
+    from rewind.hooks.making.work import NotMade
     from rewind.hooks.memory.in_turn import InTurn
     from rewind.paths import Project
 
@@ -299,7 +299,8 @@ class _Hook:
         return self._greeting()
 
     def _checkpoint(self, decision: Decision, fresh: list[str], outside: list[str]) -> None:
-        from rewind.hooks.making.in_time import Work, age_of_process, in_time
+        from rewind.hooks.making.in_time import in_time
+        from rewind.hooks.making.work import Work, age_of_process
 
         def made(state: HookState, is_late: bool) -> None:
             self.state = state

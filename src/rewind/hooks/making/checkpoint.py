@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from rewind.agents.profile import Profile
     from rewind.checkpoint.save.capture import Draft
     from rewind.checkpoint.save.conversation import Captured
-    from rewind.hooks.making.in_time import Work
     from rewind.hooks.making.queue import Queue, Request
+    from rewind.hooks.making.work import Work
     from rewind.paths import Project
     from rewind.transcript.find import SessionFile
 

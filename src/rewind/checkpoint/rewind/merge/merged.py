@@ -13,6 +13,7 @@ from rewind.checkpoint.rewind.files.code import Ready, Wanted
 from rewind.checkpoint.rewind.files.file_plan import RestorePlan
 from rewind.checkpoint.rewind.log import operations as ops
 from rewind.checkpoint.rewind.merge.merged_source import MergedSource
+from rewind.checkpoint.rewind.merge.merging import Merging
 from rewind.checkpoint.rewind.target import Adopted, BroughtBack, Merge
 from rewind.checkpoint.save.create import new_record, write_archive
 from rewind.checkpoint.select.selectors import select
@@ -23,32 +24,28 @@ from rewind.snapshot.git.head import git_head
 from rewind.snapshot.rules.gitfiles import work_tree_top
 from rewind.snapshot.trees.tree import CHUNKED, DIR, FILES, LINK, TreeEntry, decode_pieces
 from rewind.store.objects import ObjectStore
-from rewind.words import plural, printable, quoted
+from rewind.words import plural, printable
 
 RESULT = "result"  # what it is called before it is a checkpoint
 _NO_ID = "0" * 64
-_DONE = {ops.REVERT: "Reverted", ops.APPLY: "Applied", ops.ADOPT: "Adopted"}
 _NAMED = 5  # files that a sentence names
 
 
-class MergeWanted(Wanted):
+class MergeWanted(Merging, Wanted):
     """The code of now with some spans taken back, or brought over. `record` becomes a checkpoint in `settle`;
     until then it has a tree only, and that once there was a look at the project."""
 
     merges = True
 
     def __init__(self, state: State, target: Merge) -> None:
-        super().__init__(Record({"name": RESULT, "sequence": 0, "kind": "auto", "trigger": {},
+        Wanted.__init__(self, Record({"name": RESULT, "sequence": 0, "kind": "auto", "trigger": {},
                                  "code": {"format": "objects", "tree": _NO_ID, "rules": _NO_ID}}))
-        self.command = target.command
-        self.spans = _spans(state, target)
-        self.how = target.how
-        self.only = target.paths
-        self.parts: dict[bytes, list[str]] = getattr(target, "parts", {})  # hunks by path
+        Merging.__init__(self, target.command, _spans(state, target), target.how, target.paths,
+                         getattr(target, "parts", {}))
         self.source: MergedSource | None = None
 
     def open(self, state: State) -> Source:
-        self.source = MergedSource(state, self)
+        self.source = MergedSource(state, self.record, self)
         return self.source
 
     def settle(self, state: State, ready: Ready, before: str) -> None:
@@ -68,28 +65,6 @@ class MergeWanted(Wanted):
         state.timeline.write(record)
         self.record.data = record.data
 
-    # words
-
-    def what(self) -> str:
-        """'turn 2, "Add a cache"', 'turns 2 and 4' or '2 hunks in a.py (turn 2, "Add a cache")'."""
-        return f"{parts_in_words(self.parts)} ({self._turns()})" if self.parts else self._turns()
-
-    def _turns(self) -> str:
-        if len(self.spans) == 1:
-            span = self.spans[0]
-            return f"{span.label}, {quoted(printable(span.prompt))}" if span.prompt else span.label
-        turns = sorted(span.turn for span in self.spans if span.turn)
-        if len(turns) < len(self.spans):
-            return ", ".join(span.label for span in self.spans)
-        return f"turns {', '.join(map(str, turns[:-1]))} and {turns[-1]}"
-
-    def title(self) -> str:
-        return f"{_DONE[self.command]} {self.what()}"
-
-    def notes(self) -> list[str]:
-        return [f"The checkpoint before {span.label} is not exact, so edits from just before it may count as"
-                f" its work: {span.before.name}" for span in self.spans if not span.exact]
-
     def for_agent(self, plan: RestorePlan) -> str:
         """A note to paste into the conversation, which does not know of it."""
         changed = list(dict.fromkeys([*plan.written, *plan.deleted]))
@@ -101,7 +76,7 @@ class MergeWanted(Wanted):
         names = ", ".join(paths[:_NAMED])
         names += f" and {plural(len(paths) - _NAMED, 'more file')}" if len(paths) > _NAMED else ""
         if self.parts:
-            return (f"I took back a part of your change to {names} ({self._turns()})."
+            return (f"I took back a part of your change to {names} ({self.turns()})."
                     " Read these files again before you edit them, and do not redo that part.")
         if self.command == ops.REVERT:
             return (f"I reverted your change to {names} ({self.what()}). Later changes are still there."
@@ -133,19 +108,6 @@ def _difference(state: State, target: BroughtBack) -> Span:
     old, new = select(state, target.old), select(state, target.new) if target.new else None
     label = printable(target.label) or (f"{old.name}..{new.name}" if new else f"since {old.name}")
     return Span(old, new, label, session=target.session or "")
-
-
-def parts_in_words(parts: dict[bytes, list[str]]) -> str:
-    """'a.py and 2 hunks in b.py'."""
-    whole, partly = ([path for path, ids in parts.items() if bool(ids) == some] for some in (False, True))
-    count = sum(len(parts[path]) for path in partly)
-    return " and ".join([*([_files(whole)] if whole else []),
-                         *([f"{plural(count, 'hunk')} in {_files(partly)}"] if partly else [])])
-
-
-def _files(paths: list[bytes]) -> str:
-    return printable(paths[0].decode("utf-8", "backslashreplace")) if len(paths) == 1 else (
-        plural(len(paths), "file"))
 
 
 def _counts(ready: Ready) -> dict[str, int]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.rewind.merge.merged import MergeWanted
+    from rewind.checkpoint.rewind.merge.merging import Merging
     from rewind.checkpoint.turns.spans import Span
     from rewind.snapshot.rules.rules import Rules
     from rewind.snapshot.scan.build import Snapshot
@@ -56,8 +56,8 @@ class MergedSource(Source):
     """Reads like a checkpoint: trees and blobs of the project as it was at the last look, of the spans, and
     what merging them made."""
 
-    def __init__(self, state: State, wanted: MergeWanted) -> None:
-        super().__init__(state, wanted.record)
+    def __init__(self, state: State, record: Record, wanted: Merging) -> None:
+        super().__init__(state, record)
         self.state = state
         self.wanted = wanted
         self.made: dict[bytes, bytes] = {}

@@ -1,0 +1,178 @@
+"""A checkpoint that a hook asks for: what it is about, how long anybody waits, and what became of it."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from rewind.files import is_unburied, process_start
+from rewind.hooks.making.queue import Queue
+from rewind.hooks.memory.hook_state import HookState
+from rewind.hooks.memory.in_turn import InTurn
+from rewind.hooks.memory.log import now
+from rewind.hooks.transcript_path import own_transcript
+from rewind.snapshot.scan.moment import Moment
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from rewind.config.load import Settings
+    from rewind.hooks.decide import Decision
+    from rewind.hooks.event import HookEvent
+    from rewind.paths import Project
+
+WAIT = 1.5  # seconds for the work to begin, from the start of the hook
+PATIENCE = 10.0  # seconds for the work, then it goes on without us
+_LATE_WAIT = 60.0  # seconds for the work to begin where no hook waits for it
+_LEAST = 0.25  # seconds, however long it took this process to get here
+# What the hook is told.
+BEGUN = b"*"
+GOES_ON = b"captured"  # or made: whatever is left to do, no agent has to wait for it
+
+
+class NotMade(Exception):
+    """The checkpoint failed: what kind of error it was, and what it said."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.message}"
+
+    def answer(self) -> bytes:
+        return f"{self.kind}\n{self.message}".encode("utf-8", "replace")
+
+
+class Work:
+    """One checkpoint, as it is asked for. `made` and `failed` say in `hook-state.json` what became of it."""
+
+    def __init__(self, event: HookEvent, project: Project, settings: Settings, decision: Decision,
+                 fresh: list[str], made: Callable[[HookState, bool], None],
+                 failed: Callable[[int, NotMade], None], outside: list[str] | None = None,
+                 age: float = 0.0) -> None:
+        """`age`: how many seconds ago the hook began."""
+        self.event = event
+        self.project = project
+        self.settings = settings
+        self.decision = decision
+        self.fresh = fresh
+        self.outside = outside or []
+        self._made = made
+        self.failed = failed
+        self.trigger: dict[str, Any] = event.trigger()
+        self.at = now()
+        self._began = time.monotonic() - age
+        # What no checkpoint holds yet is gone for good once the agent goes on: that is worth a longer wait.
+        self._is_alone = bool(self.fresh or self.outside)
+        self.moment = Moment(max(_LEAST, (PATIENCE if self._is_alone else WAIT) - age))
+        self._tell: Callable[[bytes], None] | None = None
+        self._can_leave = False
+        self._has_left = False
+        self.is_made = False
+
+    def begin(self, tell: Callable[[bytes], None], can_leave: bool) -> None:
+        """In the process or thread that makes it, which tells the hook about it."""
+        self._tell = tell
+        self._can_leave = can_leave and not self._is_alone  # else it has to be on the disk
+
+    def queue(self) -> Queue:
+        """Where it waits for its turn. Others may take care of it there, unless it needs its own look."""
+        request = None if self._is_alone else self._request
+        return Queue(self.project.place_dir, request, self._began + _LATE_WAIT)
+
+    def delay(self) -> float:
+        """Seconds since the hook began."""
+        return time.monotonic() - self._began
+
+    @property
+    def description(self) -> str:
+        return self.decision.description
+
+    def _request(self) -> dict[str, Any]:
+        return {"until": self.moment.until, "key": self.event.key(), "trigger": self.trigger,
+                "description": self.decision.description, "agent": self.event.profile.name,
+                "transcript": own_transcript(self.event)}
+
+    def left(self) -> float:
+        """Seconds in which the work may still begin, whoever waits for it."""
+        return max(0.0, self._began + _LATE_WAIT - time.monotonic())
+
+    def is_first(self) -> bool:
+        """Told twice at the same moment, an event is handled once. The caller has the lock and begins now."""
+        with InTurn(self.project.place_dir):
+            hooks = HookState(self.project.own("hook-state.json"))
+            if not hooks.claim(self.event.key()):
+                return False
+            # Where nobody waits for processes that were left, each of them would stay in the system's list.
+            self._can_leave = self._can_leave and not is_unburied(hooks.left)
+            hooks.note_begun(self._begun(os.getpid()))
+            hooks.save()
+            if not hooks.is_late(os.getpid()):
+                self._tell_begun()
+            return True
+
+    def _tell_begun(self) -> None:
+        assert self._tell
+        try:
+            self._tell(BEGUN)
+            self.has_begun()
+        except OSError:
+            self.moment.end_at(time.monotonic())  # the hook was killed, so the agent may be at work
+
+    def let_go(self) -> None:
+        """All that the checkpoint consists of has been read, so the agent may go on while it is written."""
+        if self._can_leave and not self.moment.is_over():
+            assert self._tell
+            self._has_left = True
+            self._tell(GOES_ON)
+
+    def has_begun(self) -> None:
+        self.moment.end_at(self._began + PATIENCE)
+
+    def note_late(self, pid: int) -> None:
+        """The hook goes, the work goes on: from here on `list` shows it."""
+        hooks = HookState(self.project.own("hook-state.json"))
+        hooks.note_begun(self._begun(pid), late=True)
+        hooks.save()
+
+    def note_ended(self, pid: int) -> None:
+        hooks = HookState(self.project.own("hook-state.json"))
+        hooks.note_ended(pid)
+        hooks.save()
+
+    def is_late(self) -> bool:
+        return HookState(self.project.own("hook-state.json")).is_late(os.getpid())
+
+    def note_made(self) -> bool:
+        """By the process that made it, within its turn. Whether its hook had called it late."""
+        hooks = HookState(self.project.own("hook-state.json"))
+        is_late = hooks.is_late(os.getpid())
+        hooks.note_ended(os.getpid())
+        if self._has_left:
+            hooks.left = os.getpid()
+        if self.is_made:
+            self._made(hooks, self.moment.is_over())
+        hooks.save()
+        return is_late
+
+    def _begun(self, pid: int) -> dict[str, Any]:
+        # Elsewhere the start of a process is known to `ps` alone, which takes as long as a checkpoint.
+        start = process_start(pid) if os.path.exists("/proc/self/stat") else ""
+        return {"at": self.at, "event": self.event.name, "session": self.event.session, "pid": pid,
+                "start": start or "", "description": self.decision.description}
+
+
+def age_of_process() -> float:
+    """How many seconds ago this process began, where the system tells that without another process."""
+    if not os.path.exists("/proc/self/stat"):
+        return 0.0
+    try:
+        began = int(process_start(os.getpid()) or 0) / os.sysconf("SC_CLK_TCK")
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) - began
+    except (AttributeError, OSError, ValueError):
+        return 0.0
+    return age if 0 <= age < PATIENCE else 0.0
