@@ -97,8 +97,8 @@ def _find(event: HookEvent, environ: Mapping[str, str], home: str) -> _Found:
 
 
 def _starts(event: HookEvent, environ: Mapping[str, str]) -> list[str]:
-    told = environ.get(event.profile.environment["project"] or "")
-    return [path for path in (event.cwd, told) if path and os.path.isabs(path) and "\0" not in path]
+    named = environ.get(event.profile.environment["project"] or "")
+    return [path for path in (event.cwd, named) if path and os.path.isabs(path) and "\0" not in path]
 
 
 def _found_at(start: str, home: str) -> _Found:
@@ -115,8 +115,8 @@ def _lost_store(start: str, home: str) -> str:
 
     index, at = load_index(home), os.path.realpath(start)
     while at != os.path.dirname(at):
-        told = index.at(at)
-        state = index.storage(home, told[0]) if told else ""
+        known = index.at(at)
+        state = index.storage(home, known[0]) if known else ""
         if state and os.path.isdir(state):
             if not os.access(state, os.R_OK | os.X_OK):
                 return _not_ours(state, os.strerror(errno.EACCES))
@@ -419,8 +419,8 @@ class _Hook:
         notices = [*self.state.notices, *self.notices]
         missing = self._missing()
         if missing or notices:
-            told = [f"Rewind: {text}" for text in notices] + ([missing] if missing else [])
-            said["systemMessage"] = " ".join(told)
+            messages = [f"Rewind: {text}" for text in notices] + ([missing] if missing else [])
+            said["systemMessage"] = " ".join(messages)
         if self.settings.get("hooks.sessionStartContext"):
             said["hookSpecificOutput"] = {"hookEventName": "SessionStart", "additionalContext": (
                 "Rewind takes checkpoints of this project while you work. Restoring one is for the person"
@@ -437,7 +437,7 @@ class _Hook:
                 return ("Rewind cannot write its state, so it makes no checkpoints here"
                         f" ({last}). Run `rewind doctor`.")
             state.bury()
-            missed = state.not_told(leave=int(self._noted))  # of this very event, the next start tells
+            missed = state.unreported(leave=int(self._noted))  # of this very event, the next start tells
             if missed or state.notices:
                 state.notices = []
                 state.save()

@@ -49,11 +49,11 @@ class SessionFile:
 class Area:
     """Where a project's sessions begin: in its root, and in the directories that it was in before; not in its
     other places. `folders` are directories under whose name an agent may keep them. A fork that Rewind made
-    for another place says where it began, not where it goes on: `told` knows better."""
+    for another place says where it began, not where it goes on: `forks` knows better."""
 
     def __init__(self, roots: list[str], without: Iterable[str] = (), folders: Iterable[str] = (),
-                 told: Mapping[str, bool] | None = None) -> None:
-        self.told = told or {}
+                 forks: Mapping[str, bool] | None = None) -> None:
+        self.forks = forks or {}
         self.roots = [os.path.realpath(root) for root in roots]
         self.without = [os.path.realpath(path) for path in without]
         self.folders = list(dict.fromkeys((*self.roots, *map(os.path.realpath, folders))))
@@ -222,10 +222,10 @@ def _marked(profile: Profile, folder: str) -> str:
 
     try:
         mark = os.path.join(folder, str((profile.sessions or {}).get("mark", "")))
-        told = os.fsdecode(read_bounded(mark, _LONGEST_PATH)).strip("\r\n")
+        text = os.fsdecode(read_bounded(mark, _LONGEST_PATH)).strip("\r\n")
     except (OSError, RewindError):
         return ""
-    return told if os.path.isabs(told) and "\0" not in told else ""
+    return text if os.path.isabs(text) and "\0" not in text else ""
 
 
 def _in_folder(profile: Profile, folder: str,
@@ -245,9 +245,9 @@ def _in_folder(profile: Profile, folder: str,
 
 def _belongs(session: SessionFile, area: Area, sure: bool) -> bool:
     """By the directory that the session itself says it began in."""
-    told = area.told.get(session.session_id)
-    if told is not None:
-        return told
+    is_ours = area.forks.get(session.session_id)
+    if is_ours is not None:
+        return is_ours
     cwd, is_side = session.origin()
     if is_side:
         return False
@@ -272,8 +272,8 @@ def _read_origin(session: SessionFile) -> tuple[str | None, bool]:
     side = where.get("side")
     if where.get("folders") == MARKED:
         folder = os.path.dirname(session.path)
-        told = _marked(session.profile, os.path.dirname(folder) if where.get("below") else folder)
-        return os.path.realpath(told) if told else None, False
+        marked = _marked(session.profile, os.path.dirname(folder) if where.get("below") else folder)
+        return os.path.realpath(marked) if marked else None, False
     try:
         with open_transcript(session.path) as file:
             # Nearly always one of the first lines tells; hundreds of sessions are looked at in a row.

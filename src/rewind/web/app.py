@@ -83,7 +83,7 @@ def _answering(hub: Hub, read: Read) -> Callable[[Request], Awaitable[Response]]
         query = Query(request.path_params, values)
         try:
             answered = await hub.workshop.run(lambda controller: read(controller, query))
-            hub.told(answered)
+            hub.note_sent(answered)
             return JSONResponse(answered)
         except Exception as error:
             found = known(error)

@@ -7,7 +7,7 @@ import time
 
 from rewind.checkpoint.conversations.known_forks import Branches, ancestors
 from rewind.checkpoint.conversations.which_session import recorded_files, recorded_sessions
-from rewind.checkpoint.rewind.files.fork_code import code_put_aside
+from rewind.checkpoint.rewind.files.fork_code import replaced_code
 from rewind.errors import RewindError
 from rewind.fast import quickjson
 from rewind.transcript.find import SessionFile, project_sessions
@@ -89,7 +89,7 @@ def session_infos(state: State) -> list[SessionInfo]:
     for info in infos:
         info.branch = branches.get(info.session_id)
     life = Life(state)
-    aside, resting_since = _code_put_aside(state), _resting_since(state)
+    aside, resting_since = _replaced_code(state), _resting_since(state)
     for info in infos:
         info.running, info.busy = life.of(info.file)
         info.rests = info.file.modified < resting_since
@@ -112,9 +112,9 @@ def _resting_since(state: State) -> float:
     return time.time() - days * 86_400 if days else 0
 
 
-def _code_put_aside(state: State) -> dict[str, str]:
+def _replaced_code(state: State) -> dict[str, str]:
     try:
-        return code_put_aside(state)
+        return replaced_code(state)
     except RewindError:
         return {}  # a history that cannot be read is told where it is needed
 

@@ -88,8 +88,8 @@ def _is_copied(project: Project) -> bool:
 def _without_store_file(root: str, home: str, trust: bool) -> str:
     """The id of this project's store in global storage, where only the file that says so is gone."""
     index = load_index(home)
-    told = index.at(root)
-    state = index.storage(home, told[0]) if told else ""
+    known = index.at(root)
+    state = index.storage(home, known[0]) if known else ""
     if not state or not os.path.isdir(os.path.join(state, "checkpoints")):
         return ""
     if not trust:

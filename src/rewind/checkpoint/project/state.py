@@ -336,9 +336,9 @@ class State:
         known = load_index(self.project.home).paths(self.store_info["id"]) if self.place == MAIN else []
         others = [path for path in known
                   if path != root and (not os.path.isdir(path) or is_same_dir(path, root))]
-        return Area([root, *others], inside, [main], self._told())
+        return Area([root, *others], inside, [main], self._forks_of_places())
 
-    def _told(self) -> dict[str, bool]:
+    def _forks_of_places(self) -> dict[str, bool]:
         """Forks that Rewind made for a place, whatever their lines say: whether it is this one."""
         if len(self.places()) == 1:
             return {}

@@ -13,7 +13,7 @@ from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import ARCHIVE, Record, cursor_of
 from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.repair.check_records import read_conversation
-from rewind.checkpoint.repair.files import Told
+from rewind.checkpoint.repair.files import Repairs
 from rewind.checkpoint.repair.quarantine import Quarantine
 from rewind.checkpoint.repair.rescue_conversation import transcripts
 from rewind.checkpoint.save.conversation import write_gz
@@ -36,19 +36,19 @@ if TYPE_CHECKING:
 
 
 def repair_archives(state: State, records: list[Record], aside: Quarantine, copies: list[str],
-                    dry_run: bool) -> Told:
+                    dry_run: bool) -> Repairs:
     """Records that had to be changed are changed in the list, too."""
-    told: Told = []
+    done: Repairs = []
     for number, record in enumerate(records):
         if record.format != "archive":
             continue
         one = _Archive(state, record, aside, dry_run)
         if (snapshot_of(record) or {}).get("file") and not one.conversation_is_whole():
-            told.append((f"conversation of {record.name}", one.repair_conversation()))
+            done.append((f"conversation of {record.name}", one.repair_conversation()))
         if not one.code_is_whole():
-            told.append((f"archive of {record.name}", one.repair_code(records, copies)))
+            done.append((f"archive of {record.name}", one.repair_code(records, copies)))
             records[number] = one.record
-    return told
+    return done
 
 
 @dataclass
@@ -184,8 +184,8 @@ class _Archive:
 
     def repair_conversation(self) -> str:
         path = self.state.files.path(self.record.name, CHAT)
-        told = (snapshot_of(self.record) or {}).get("bytes")
-        size = told if isinstance(told, int) else 0
+        noted = (snapshot_of(self.record) or {}).get("bytes")
+        size = noted if isinstance(noted, int) else 0
         whole = [file for file in transcripts(self.state)
                  if self._is_beginning(file, size)]
         if whole:

@@ -46,7 +46,7 @@ class Damage:
         try:
             data = jsonfile.read_or_empty(path, _MAX_BYTES)
             self.objects = {bytes.fromhex(oid) for oid in data["objects"]}
-            self.checkpoints = {str(name): _lacks(told) for name, told in data["checkpoints"].items()}
+            self.checkpoints = {str(name): _lacks(lacks) for name, lacks in data["checkpoints"].items()}
         except (ValueError, KeyError, TypeError, AttributeError):
             pass  # only a memory of what `validate` finds again
 
@@ -55,13 +55,13 @@ class Damage:
             if os.path.lexists(self.path):
                 os.unlink(self.path)
             return
-        told = {name: {"files": lacks.files, "chat": lacks.chat,
+        marks = {name: {"files": lacks.files, "chat": lacks.chat,
                        "paths": [p.decode("utf-8", "surrogateescape") for p in lacks.paths]}
                 for name, lacks in sorted(self.checkpoints.items())}
         jsonfile.write(self.path, {"format": FORMAT, "objects": sorted(oid.hex() for oid in self.objects),
-                                   "checkpoints": told})
+                                   "checkpoints": marks})
 
 
-def _lacks(told: dict[str, Any]) -> Lacks:
-    paths = [str(p).encode("utf-8", "surrogateescape") for p in told["paths"]]
-    return Lacks(int(told["files"]), paths, str(told["chat"]))
+def _lacks(data: dict[str, Any]) -> Lacks:
+    paths = [str(p).encode("utf-8", "surrogateescape") for p in data["paths"]]
+    return Lacks(int(data["files"]), paths, str(data["chat"]))

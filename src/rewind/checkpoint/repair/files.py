@@ -30,23 +30,23 @@ from rewind.errors import FormatTooNew, RewindError
 from rewind.fast import quickjson
 from rewind.files import write_atomic
 
-Told = list[tuple[str, str]]  # what was mended, and how
+Repairs = list[tuple[str, str]]  # what was mended, and how
 _FIELDS = ("format", "sequence", "createdAt", "description", "kind", "trigger", "parent", "place", "git",
            "code", "hasTranscript", "transcript", "imported")
 
 
-def repair_own_files(state: State, aside: Quarantine, dry_run: bool) -> Told:
-    told: Told = []
+def repair_own_files(state: State, aside: Quarantine, dry_run: bool) -> Repairs:
+    done: Repairs = []
     for name in OWN_FILES:
         problem = problem_of(state, name)
         if problem:
-            told.append((name, _repair_json(state, name, problem, aside, dry_run)))
+            done.append((name, _repair_json(state, name, problem, aside, dry_run)))
     path = state.project.path(GITIGNORE)
     if content_of(path) != GITIGNORE_TEXT:
-        told.append((GITIGNORE, "written anew"))
+        done.append((GITIGNORE, "written anew"))
         if not dry_run:
             write_atomic(path, GITIGNORE_TEXT)
-    return told
+    return done
 
 
 def _repair_json(state: State, name: str, problem: str, aside: Quarantine, dry_run: bool) -> str:
@@ -76,9 +76,9 @@ def _repair_log(path: str, aside: Quarantine, dry_run: bool) -> str:
 
 # records
 
-def repair_records(state: State, aside: Quarantine, dry_run: bool) -> tuple[Told, list[Record]]:
+def repair_records(state: State, aside: Quarantine, dry_run: bool) -> tuple[Repairs, list[Record]]:
     """What was done, and the records as they are then."""
-    told: Told = []
+    done: Repairs = []
     records = {record.name: record for record in state.timeline.all()}
     changed = set(changed_records(state))
     for name in [*_unreadable(state), *sorted(changed), *without_record(state)]:
@@ -94,11 +94,11 @@ def repair_records(state: State, aside: Quarantine, dry_run: bool) -> tuple[Told
             records[name] = record
             if not dry_run:
                 state.files.write(record)
-        told.append((f"record of {name}", how if record else "put aside; what it described is unknown"))
-    if told and not dry_run:
+        done.append((f"record of {name}", how if record else "put aside; what it described is unknown"))
+    if done and not dry_run:
         state.forget_derived()
         state.close()
-    return told, sorted(records.values(), key=lambda record: record.sequence)
+    return done, sorted(records.values(), key=lambda record: record.sequence)
 
 
 def _unreadable(state: State) -> list[str]:
@@ -155,8 +155,8 @@ def _in_archive(state: State, name: str) -> bytes:
 def _pieced_together(state: State, name: str, raw: bytes) -> Record | None:
     """A record has one member a line: with those that can still be read, the files among them, it can be
     restored."""
-    told = _members(raw)
-    if not isinstance(told.get("code"), dict):
+    found = _members(raw)
+    if not isinstance(found.get("code"), dict):
         return None
     others = [r for r in state.timeline.all() if r.name < name]
     before = max(others, key=lambda r: r.sequence) if others else None
@@ -164,8 +164,8 @@ def _pieced_together(state: State, name: str, raw: bytes) -> Record | None:
     guessed = {"format": FORMAT, "name": name, "sequence": before.sequence if before else 1,
                "createdAt": stamp + ".000Z", "description": "Recovered from a damaged record",
                "kind": "manual", "trigger": {}, "parent": before.name if before else None,
-               "hasTranscript": isinstance(told.get("transcript"), dict), "transcript": None}
-    data = {**guessed, **told, "name": name}
+               "hasTranscript": isinstance(found.get("transcript"), dict), "transcript": None}
+    data = {**guessed, **found, "name": name}
     return _record(name, quickjson.dumps({k: v for k, v in data.items() if k != SEAL}).encode(),
                    sealed_only=False)
 

@@ -16,12 +16,12 @@ def leave_out_missing(source: Source, plan: RestorePlan) -> None:
     lost = {change.path for change in plan.changes
             if change.action == "write" and not _is_there(change, source)}
     plan.leave_out(lost)
-    told = {kept.path for kept in plan.kept}
+    kept_paths = {kept.path for kept in plan.kept}
     if source.lost_trees or source.record.code.get("lost"):
         lost |= {path for path, entry in [(b".", TreeEntry(DIR, 0, 0, source.record.tree)),
                                           *every_path(source.record.tree, source.tree)]
                  if entry.kind == DIR and source.tree(entry.ref).partial == MISSING}
-    plan.kept += [Kept(path, MISSING.decode(), conflict=True) for path in sorted(lost - told)]
+    plan.kept += [Kept(path, MISSING.decode(), conflict=True) for path in sorted(lost - kept_paths)]
 
 
 def _is_there(change: Change, source: Source) -> bool:

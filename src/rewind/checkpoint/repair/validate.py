@@ -60,9 +60,10 @@ def examine(state: State, *, deep: bool, progress: Progress | None = None) -> Ex
 
 def renew_index(state: State) -> None:
     """What is derived is made anew where it is not what it was derived from."""
-    told = dict(state.derived.query("SELECT name, summary FROM records"))
-    names = [name for name in state.files.stamps() if name in told]
-    if not all(_is_indexed_right(state, name, told[name]) for name in names) or not state.derived.is_sound():
+    indexed = dict(state.derived.query("SELECT name, summary FROM records"))
+    names = [name for name in state.files.stamps() if name in indexed]
+    are_right = all(_is_indexed_right(state, name, indexed[name]) for name in names)
+    if not are_right or not state.derived.is_sound():
         state.forget_derived()
     state.close()
 

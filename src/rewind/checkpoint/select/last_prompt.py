@@ -56,7 +56,7 @@ class LastPrompts:
 def _last(rows: list[Row], place: int, record: Record) -> Row | None:
     before = [row for row in rows if row.offset < place]
     # A client may have written a prompt before its hook ran. Nothing was done for that one yet.
-    told = record.trigger.get("promptText") if record.trigger.get("event") == "UserPromptSubmit" else None
-    if before and isinstance(told, str) and prompt_start(told) == prompt_start(before[-1].prompt):
+    prompt = record.trigger.get("promptText") if record.trigger.get("event") == "UserPromptSubmit" else None
+    if before and isinstance(prompt, str) and prompt_start(prompt) == prompt_start(before[-1].prompt):
         before.pop()
     return before[-1] if before else None

@@ -74,9 +74,9 @@ class Authors:
             return Author(YOU)
         if began.name not in self._known:
             row = self._prompts.row(began)
-            told = began.trigger.get("promptText")
+            prompt = began.trigger.get("promptText")
             self._known[began.name] = Author(AGENT, began, row.turn if row else None,
-                                             row.prompt if row else told if isinstance(told, str) else "")
+                                             row.prompt if row else prompt if isinstance(prompt, str) else "")
         return self._known[began.name]
 
 

@@ -120,7 +120,7 @@ class HookState:
         self.missed.append({"at": event.get("at"), "event": event.get("event"),
                             "session": event.get("session"), "reason": reason[:200]})
 
-    def not_told(self, leave: int = 0) -> list[dict[str, Any]]:
+    def unreported(self, leave: int = 0) -> list[dict[str, Any]]:
         """What is missing and was not said yet, without so many of the last; from here on it was."""
         found = [one for one in self.missed[:len(self.missed) - leave] if one.get("told") is not True]
         for one in found:

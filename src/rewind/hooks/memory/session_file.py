@@ -77,8 +77,9 @@ class SessionMemory:
 
 def _client(event: HookEvent, environ: Mapping[str, str]) -> dict[str, Any] | None:
     """The process that runs the session: as it says itself, else our first ancestor that is no shell."""
-    told = environ.get(event.profile.environment["pid"] or "") or ""
-    pid = int(told) if told.isascii() and told.isdigit() and len(told) < 10 else _first_no_shell(os.getppid())
+    named = environ.get(event.profile.environment["pid"] or "") or ""
+    is_number = named.isascii() and named.isdigit() and len(named) < 10
+    pid = int(named) if is_number else _first_no_shell(os.getppid())
     start = process_start(pid) if pid else None
     return {"pid": pid, "start": start} if start else None
 

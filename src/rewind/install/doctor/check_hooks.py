@@ -83,9 +83,9 @@ class _Agent:
                 # Of several agents a person may want it for one only.
                 yield (warning if served else problem)(name, f"{title} does not call Rewind.", _REGISTER)
             return
-        told = list(self._faults(name, system, tier))
-        yield from told
-        if not told and not self.off and not self.errors:
+        faults = list(self._faults(name, system, tier))
+        yield from faults
+        if not faults and not self.off and not self.errors:
             yield ok(name, f"{title} calls Rewind, tier {tier}")
 
     def _faults(self, name: str, system: System, tier: str) -> Iterator[Finding]:

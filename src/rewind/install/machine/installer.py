@@ -105,16 +105,16 @@ class Registered:
     @property
     def consent(self) -> str:
         """What the person must do before the agent runs hooks that are new to it."""
-        return self._told("consent")
+        return self._registration("consent")
 
     @property
     def note(self) -> str:
         """What else the person should know when the agent's files were changed."""
-        return self._told("note")
+        return self._registration("note")
 
-    def _told(self, key: str) -> str:
-        told = (self.profile.registration or {}).get(key) if self.files and not self.problem else None
-        return str(told or "")
+    def _registration(self, key: str) -> str:
+        text = (self.profile.registration or {}).get(key) if self.files and not self.problem else None
+        return str(text or "")
 
 
 def install(plan: Plan, program: str = "", say: Say = lambda text: None) -> Installed:

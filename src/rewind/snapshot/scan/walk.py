@@ -42,7 +42,7 @@ _TYPE, _IS_DIR, _IS_FILE, _IS_LINK = 0o170000, 0o040000, 0o100000, 0o120000
 _SHARES = 256
 # Pending directories, and files in all, from which a second process pays.
 _ENOUGH_TO_SHARE, _ENOUGH_FILES = 24, 3000
-_told: list[int] = []  # children that have told all that they found
+_finished: list[int] = []  # children that have told all that they found
 
 
 class Listing:
@@ -235,7 +235,7 @@ class Walker:
                 break
             message += part
         os.close(out)
-        _told.append(child)
+        _finished.append(child)
         if not message.startswith(b"ok"):
             return False
         try:
@@ -448,9 +448,9 @@ def list_rows(prefix: bytes, nested: bool) -> list[Any]:
 
 def _bury() -> None:
     """The end of a child takes a moment that nobody has to wait for: it is asked for by the next walk."""
-    while _told:
+    while _finished:
         try:
-            os.waitpid(_told.pop(), 0)
+            os.waitpid(_finished.pop(), 0)
         except ChildProcessError:
             pass  # of the process that forked this one
 

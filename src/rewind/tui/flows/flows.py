@@ -164,7 +164,7 @@ async def redo(app: Frame) -> bool:
     return await _step(app, "Redo", BeforeUndo())
 
 
-async def take_back(app: Frame) -> bool:
+async def undo_restore(app: Frame) -> bool:
     return await _step(app, "Undo the last operation", BeforeOperation())
 
 

@@ -122,7 +122,7 @@ class DiffScreen(Screen[bool]):
     def action_undo(self) -> None:
         """The last operation, as in the list: what was brought back a moment ago."""
         self.app.expect_dialog()
-        self.run_flow(flows.take_back(self.app))
+        self.run_flow(flows.undo_restore(self.app))
 
     def action_bring_back(self) -> None:
         chosen = self.query_one(DiffView).chosen()

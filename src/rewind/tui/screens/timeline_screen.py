@@ -41,7 +41,7 @@ _LOOK_AGAIN = 2.0
 class TimelineScreen(Screen[None]):
     BINDINGS = [Binding("slash", "filter", "Find", key_display="/"), ("d", "diff", "Diff"),
                 ("v", "revert", "Revert"), ("b", "blame", "Blame"), ("s", "flow('save')", "Save"),
-                ("u", "flow('undo')", "Undo"), ("r", "flow('redo')"), ("U", "flow('take_back')"),
+                ("u", "flow('undo')", "Undo"), ("r", "flow('redo')"), ("U", "flow('undo_restore')"),
                 ("f", "forks", "Forks"), Binding("question_mark", "help", "Help", key_display="?"),
                 ("q", "quit", "Quit"), ("t", "theme"), ("escape", "all"), ("f5", "reload")]
     app: Frame

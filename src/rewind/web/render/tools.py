@@ -84,9 +84,9 @@ def _command(given: dict[str, Any], block: dict[str, Any]) -> dict[str, Any] | N
     if not isinstance(command, str):
         return None
     found = _STATUS.search((block.get("result") or "")[:2000]) if block.get("isError") else None
-    told = given.get("description")
+    about = given.get("description")
     return {"view": "terminal", "html": code_html(command[:_MOST], "bash"), "command": command[:_MOST],
-            "about": told if isinstance(told, str) else "",
+            "about": about if isinstance(about, str) else "",
             "status": int(found[1]) if found else None if block.get("isError") else 0}
 
 

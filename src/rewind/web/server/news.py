@@ -11,7 +11,7 @@ class News:
 
     def __init__(self, session: str) -> None:
         self.session = session
-        self._told: dict[int, dict[str, Any]] = {}
+        self._sent: dict[int, dict[str, Any]] = {}
         self._sessions: dict[str, dict[str, Any]] = {}
 
     def session_of(self, event: dict[str, Any]) -> dict[str, Any]:
@@ -23,13 +23,13 @@ class News:
 
     def of(self, page: dict[str, Any]) -> dict[str, Any]:
         turns = [self._since(turn) for turn in page["turns"]]
-        self._told = {turn["turn"]: turn for turn in page["turns"]}
+        self._sent = {turn["turn"]: turn for turn in page["turns"]}
         return {**page, "turns": turns}
 
     def _since(self, turn: dict[str, Any]) -> dict[str, Any]:
         """The turn; with `blocksFrom`, what has changed of it and the blocks from there on; or that it is the
         same."""
-        known = self._told.get(turn["turn"])
+        known = self._sent.get(turn["turn"])
         if known == turn:
             return {"turn": turn["turn"], "same": True}
         same = _alike(known["blocks"], turn["blocks"]) if known else 0

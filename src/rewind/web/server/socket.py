@@ -69,9 +69,9 @@ class Hub:
             self._pages.discard(socket)
             self._followed.pop(socket, None)
 
-    def told(self, answer: dict[str, Any]) -> None:
+    def note_sent(self, answer: dict[str, Any]) -> None:
         """A page has read this; what changes of it is pushed."""
-        self._eyes.told(answer.get("sessions") or ([answer["session"]] if "session" in answer else []))
+        self._eyes.note_sent(answer.get("sessions") or ([answer["session"]] if "session" in answer else []))
 
     async def _first_look(self) -> None:
         """A page reads everything once it is connected. Were the first look later than that, a change between
@@ -126,7 +126,7 @@ class Hub:
             if action is None:
                 raise BadRequest("There is no such action.")
             found = await self.workshop.run(lambda controller: action(controller, Request(data)))
-            self.told(found)
+            self.note_sent(found)
             return {**found, "requestId": request_id}
         except Exception as error:
             return {"event": "error", **body_of(known(error)), "requestId": request_id}
@@ -150,9 +150,9 @@ class Hub:
         last: dict[str, dict[str, Any]] = {}  # the last turns of sessions, read once for all who follow them
         for socket in list(self._pages):
             news = self._followed.get(socket)
-            told = await self._news(event, news, last) if news else event
+            message = await self._news(event, news, last) if news else event
             try:
-                await asyncio.wait_for(_send(socket, told), _PATIENCE)
+                await asyncio.wait_for(_send(socket, message), _PATIENCE)
             except Exception:
                 self._pages.discard(socket)  # it does not listen or is gone, and others wait
 

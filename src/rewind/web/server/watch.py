@@ -53,22 +53,22 @@ class Watch:
 
     def __init__(self) -> None:
         self._last: Glance | None = None
-        self._told: dict[str, tuple[bool, bool]] = {}
+        self._sent: dict[str, tuple[bool, bool]] = {}
         self._telling = threading.Lock()
 
-    def told(self, sessions: list[dict[str, Any]]) -> None:
+    def note_sent(self, sessions: list[dict[str, Any]]) -> None:
         """What a page was told between two looks may be over by the second, which then sees no change."""
         with self._telling:
-            self._told.update({one["sessionId"]: (one["running"], one["busy"]) for one in sessions})
+            self._sent.update({one["sessionId"]: (one["running"], one["busy"]) for one in sessions})
 
     def look(self, controller: Controller) -> list[dict[str, Any]]:
         with self._telling:
-            told, self._told = self._told, {}
+            sent, self._sent = self._sent, {}
         before, now = self._last, Glance(controller)
         if before is not None:
-            before.alive.update(told)
+            before.alive.update(sent)
         events = self._since(controller, before, now) if before else []
-        self.told([event["session"] for event in events if event["event"] == "session_updated"])
+        self.note_sent([event["session"] for event in events if event["event"] == "session_updated"])
         self._last = now  # not before: what a failed look did not tell, the next one does
         return events
 

@@ -39,9 +39,9 @@ def rewind_session(controller: Controller, request: Request) -> Answer:
                           hint="Start a new session in the terminal.")
     code = None
     if done.record:
-        told = shapes.outcome(done)
+        shape = shapes.outcome(done)
         code = {"checkpoint": done.record.name, "exact": done.exact,
-                **{key: told[key] for key in ("backup", "written", "writtenCount", "deleted", "deletedCount",
+                **{key: shape[key] for key in ("backup", "written", "writtenCount", "deleted", "deletedCount",
                                               "kept", "remaining")}}
     made = controller.session(done.chat.fork["session_id"])
     return {"event": "session_created", "session": shapes.session(controller, made), "code": code,

@@ -41,8 +41,8 @@ def merge_shape(controller: Controller, plan: Plan) -> dict[str, Any]:
     clashes = code.conflicts if code else []
     kept = [one for one in code.kept if not one.conflict] if code else []
     stays = [shapes.with_reason(one.path, one.reason) for one in kept[:shapes.MOST_LISTED]]
-    told = {**shapes.plan(code), "kept": stays, "keptCount": len(kept)}
-    return {"code": None, **told, "conflicts": [_clash(controller, one, number < _EXPLAINED)
+    shape = {**shapes.plan(code), "kept": stays, "keptCount": len(kept)}
+    return {"code": None, **shape, "conflicts": [_clash(controller, one, number < _EXPLAINED)
                                                 for number, one in enumerate(clashes)],
             "settled": [_clash(controller, one, False) for one in code.settled] if code else [],
             "notes": plan.all_notes(), "warnings": [], "stamp": plan.digest}

@@ -71,7 +71,7 @@ def clone(url: str, folder: str, home: str, mode: str, *, ask: bool = False, max
             write_elsewhere(state, record, root, None, beside=(".agent",))
             save(state, f"Cloned with the files of {record.name}", kind="initial", progress=progress)
     except BaseException:
-        _take_back(state, root, is_new)
+        _remove_clone(state, root, is_new)
         raise
     return Cloned(state, pulled, record)
 
@@ -82,7 +82,7 @@ def _check_folder(folder: str) -> None:
                          hint="Name another one: rewind clone URL DIR")
 
 
-def _take_back(state: State, root: str, is_new: bool) -> None:
+def _remove_clone(state: State, root: str, is_new: bool) -> None:
     """As it was before. The directory was empty or not there, so all that is in it is ours."""
     project, store_id = state.project, state.store_info["id"]
     state.close()

@@ -110,17 +110,17 @@ class Inbox(Incoming):
     # checkpoints
 
     def checkpoints(self) -> Iterator[tuple[Any, Iterable[Any]]]:
-        told: set[str] = set()
+        passed: set[str] = set()
         for name in self._new:
             meta, changes = self._commit(name)
             parent, seen = meta.get("parent"), {name}
-            while isinstance(parent, str) and parent not in told and not self._is_here(parent):
+            while isinstance(parent, str) and parent not in passed and not self._is_here(parent):
                 if parent not in self._commits or parent in seen or len(changes) > MAX_ENTRIES:
                     raise ValueError(f"the parent of its checkpoint {name} is not there")
                 seen.add(parent)
                 above, earlier = self._commit(parent)
                 changes, parent = earlier + changes, above.get("parent")
-            told.add(name)
+            passed.add(name)
             yield {**meta, "parent": parent}, changes
 
     def _commit(self, name: str) -> tuple[dict[str, Any], list[Any]]:

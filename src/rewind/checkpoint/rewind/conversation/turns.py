@@ -11,7 +11,7 @@ from rewind.checkpoint.rewind import target as targets
 from rewind.checkpoint.rewind.code_at import CodeAt, PromptAt, SessionCode, prompt_at
 from rewind.checkpoint.rewind.destination import Destination
 from rewind.checkpoint.rewind.files.code import Wanted
-from rewind.checkpoint.rewind.files.fork_code import code_put_aside
+from rewind.checkpoint.rewind.files.fork_code import replaced_code
 from rewind.checkpoint.rewind.finish import finish
 from rewind.checkpoint.rewind.log import operations as ops
 from rewind.errors import (
@@ -243,7 +243,7 @@ def _before_fork(state: State, request: Request, target: targets.BeforeFork) -> 
     if not info.parent:
         raise NoParent(session=info.session_id)
     found = Destination(ops.FORWARD, request)
-    backup = code_put_aside(state).get(info.session_id) if request.wants_code else None
+    backup = replaced_code(state).get(info.session_id) if request.wants_code else None
     if backup:
         found.code = Wanted(state.files.read(backup))
     elif request.wants_code:

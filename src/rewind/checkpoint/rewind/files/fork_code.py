@@ -7,7 +7,7 @@ from rewind.checkpoint.rewind.log.lineage import Lineage, here, lineage
 from rewind.checkpoint.rewind.log.operations import Operation
 
 
-def code_put_aside(state: State) -> dict[str, str]:
+def replaced_code(state: State) -> dict[str, str]:
     """For each fork the checkpoint to bring back. None for a fork that left the code alone, whose code is
     back, or whose checkpoint was collected."""
     operations = state.operations().mine()

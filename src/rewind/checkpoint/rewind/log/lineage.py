@@ -148,9 +148,9 @@ def parents_of(records: Sequence[Record | Brief],
 def _parent(record: Record | Brief, stood: dict[str, str | None], known: set[str]) -> str | None:
     if record.imported:
         return None
-    told = record.parent if record.version >= FORMAT else stood.get(record.place)
-    if told is None or told in known:
-        return told
+    parent = record.parent if record.version >= FORMAT else stood.get(record.place)
+    if parent is None or parent in known:
+        return parent
     return stood.get(record.place)  # it is gone: what came before in time is the best guess
 
 

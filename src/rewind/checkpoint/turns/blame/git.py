@@ -26,8 +26,8 @@ class Commit:
 def commits_of(state: State, record: Record, path: bytes, lines: list[bytes]) -> dict[int, Commit]:
     """Place in the file, as a checkpoint has it -> the commit that wrote the line. Lines that are not in the
     commit that was checked out are left out."""
-    told = record.data.get("git")
-    head = told.get("head") if isinstance(told, dict) else None
+    noted = record.data.get("git")
+    head = noted.get("head") if isinstance(noted, dict) else None
     top = work_tree_top(state.root) if isinstance(head, str) else None
     if top is None or not isinstance(head, str) or not is_commit(head):
         return {}

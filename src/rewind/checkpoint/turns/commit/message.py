@@ -42,9 +42,9 @@ def message_of(spans: Sequence[Span]) -> str:
 def _text(span: Span) -> str:
     """The prompt, with its lines where the checkpoint has them; of what is no turn, what the checkpoint says
     of itself."""
-    told = span.before.trigger.get("promptText")
-    if span.prompt and isinstance(told, str) and prompt_start(told) == prompt_start(span.prompt):
-        return told
+    noted = span.before.trigger.get("promptText")
+    if span.prompt and isinstance(noted, str) and prompt_start(noted) == prompt_start(span.prompt):
+        return noted
     return span.prompt or (span.after or span.before).description
 
 
