@@ -318,9 +318,9 @@ class Controller:
                     session=session, wait=wait, progress=progress)
 
     def list_checkpoints(self, *, backups: bool = False, session: str | None = None) -> list[Record]:
-        """Newest first."""
-        timeline = self._fresh.timeline
-        records = list(reversed(timeline.all())) if backups else timeline.shown()
+        """Newest first. Without `backups`, of these only the one that the project stands on."""
+        current, timeline = self.here(), self.state.timeline
+        records = list(reversed(timeline.all())) if backups else timeline.shown(current)
         return [r for r in records if not session or (r.session or "").startswith(session)]
 
     def names(self, known: Set[str] = frozenset()) -> set[str]:
@@ -430,9 +430,10 @@ class Controller:
 
     def list_briefs(self, *, backups: bool = False, session: str | None = None) -> list[Brief]:
         """The same, with no more of each than a list shows, which is much faster where there are many."""
-        timeline = self._fresh.timeline
-        is_here = timeline.is_here()
-        return [b for b in timeline.briefs() if (backups or (b.kind != "backup" and is_here(b.name)))
+        current, timeline = self.here(), self.state.timeline
+        is_here, name = timeline.is_here(), current.name if current else ""
+        return [b for b in timeline.briefs()
+                if (backups or (b.kind != "backup" and is_here(b.name)) or b.name == name)
                 and (not session or (b.session or "").startswith(session))]
 
     def find(self, text: str) -> Record:

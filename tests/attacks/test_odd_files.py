@@ -104,7 +104,8 @@ def test_nothing_waits_for_a_fifo_a_device_or_a_socket(rewind: Rewind) -> None:
         except PermissionError:
             pass
         for args in (["init"], ["save"], ["status", "--unprotected"], ["diff", "last"], ["restore", "last"],
-                     ["validate", "--deep", "--repair"], ["export", "last", str(rewind.home / "out.tar.gz")]):
+                     ["validate", "--deep", "--repair", "--yes"],
+                     ["export", "last", str(rewind.home / "out.tar.gz")]):
             result = rewind.run(*args, timeout=90)
             assert result.code == 0, (args, result)
         assert {p.name for p in rewind.project.iterdir()} >= {"fifo", ".gitignore", "socket"}

@@ -63,7 +63,7 @@ def test_a_state_directory_behind_a_link_is_not_used_even_if_it_is_mine(
     (victim.project / linked).symlink_to(own.project / linked)
     before = tree_state(own.state)
     for args in (["list"], ["save"], ["restore", "last", "--force"], ["gc"], ["init"], ["init", "--trust"],
-                 ["validate", "--deep", "--repair"]):
+                 ["validate", "--deep", "--repair", "--yes"]):
         result = victim.run(*args)
         assert result.code == 1 and "error: " in result.err, (args, result)
     assert tree_state(own.state) == before
@@ -76,7 +76,7 @@ def test_a_file_of_the_state_that_is_a_link_is_not_written_through(own: Rewind, 
     for name in ("lock", "place.lock", "operations.jsonl", "pins.json", "damage.json", "branches.json"):
         (own.state / name).unlink(missing_ok=True)
         (own.state / name).symlink_to(outside)
-        for args in (["save"], ["restore", "last"], ["validate", "--deep", "--repair"]):
+        for args in (["save"], ["restore", "last"], ["validate", "--deep", "--repair", "--yes"]):
             own.run(*args)
         assert outside.read_text() == "not yours\n", name
         (own.state / name).unlink(missing_ok=True)

@@ -40,7 +40,7 @@ _WRITERS = (
     ("back", "1", "--both", "--force"),
     ("gc",),
     ("validate", "--deep"),
-    ("validate", "--deep", "--repair"),
+    ("validate", "--deep", "--repair", "--yes"),
     ("forks", "list", "--json"),
     ("undo", "--force"),
     ("revert", "last", "--theirs", "--force"),

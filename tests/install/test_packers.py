@@ -53,7 +53,7 @@ def test_checkpoints_that_something_removed_are_missed(rewind: Rewind) -> None:
         assert any(name in text for text in problems)
         assert f"{name} is gone" in rewind.run("doctor").out
         rewind.save("the next one does not cover it up")
-    rewind.ok("validate", "--deep", "--repair")
+    rewind.ok("validate", "--deep", "--repair", "--yes")
     assert rewind.json("validate")["ok"] is True
 
 

@@ -69,7 +69,7 @@ def test_a_file_that_is_in_the_project_still_comes_back_from_there(two: Rewind) 
     plan = two.json("validate", "--deep", "--repair", "--dry-run", code=20)
     assert [r["how"] for r in plan["rescued"]] == ["from the project"] and plan["lost"] == []
     assert two.run("validate", "--deep").code == 20, "a dry run changes nothing"
-    done = two.json("validate", "--deep", "--repair")
+    done = two.json("validate", "--deep", "--repair", "--yes")
     assert done["ok"] is True and done["rescued"] == plan["rescued"] and done["lost"] == []
     assert two.json("validate", "--deep")["ok"] is True
     (two.project / "README.md").write_text("something else\n")
@@ -80,7 +80,7 @@ def test_a_file_that_is_in_the_project_still_comes_back_from_there(two: Rewind) 
 def test_a_directory_that_is_as_it_was_comes_back_from_the_project(two: Rewind) -> None:  # noqa: F811
     ruin_object(two.state, object_of(two, "last", b"src"), row=True)
     assert two.json("validate", code=20)["affected"][0]["paths"] == [{"path": "src"}]
-    assert two.json("validate", "--deep", "--repair")["lost"] == []
+    assert two.json("validate", "--deep", "--repair", "--yes")["lost"] == []
     assert two.json("validate", "--deep")["ok"] is True
 
 
@@ -93,7 +93,7 @@ def test_pieces_of_a_large_file_come_back_and_so_does_their_list(cli: InProcess)
         db.execute("VACUUM")
     settle(cli.state)
     assert cli.run("validate").code == 20
-    assert len(cli.json("validate", "--deep", "--repair")["rescued"]) == 2
+    assert len(cli.json("validate", "--deep", "--repair", "--yes")["rescued"]) == 2
     (cli.project / "big").unlink()
     cli.ok("restore", "last")
     assert (cli.project / "big").read_bytes() == BIG
@@ -133,7 +133,7 @@ def test_what_was_in_a_damaged_bundle_comes_back_from_the_project(
     before = tree_state(cli.project)
     ruin_bundles(cli.state)
     assert cli.run("validate", "--deep").code == 20
-    assert cli.json("validate", "--deep", "--repair")["lost"] == []
+    assert cli.json("validate", "--deep", "--repair", "--yes")["lost"] == []
     assert cli.json("validate", "--deep")["ok"] is True
     for name in names:
         (cli.project / name).unlink()
@@ -147,7 +147,7 @@ def test_of_a_damaged_bundle_only_what_has_no_other_copy_is_lost(
         cli: InProcess, names: list[str]) -> None:  # noqa: F811
     (cli.project / names[3]).write_text("another version\n")
     ruin_bundles(cli.state)
-    done = cli.json("validate", "--deep", "--repair", code=3)
+    done = cli.json("validate", "--deep", "--repair", "--yes", code=3)
     assert [path["path"] for lost in done["lost"] for path in lost["paths"]] == [names[3]]
     (cli.project / names[5]).unlink()
     cli.run("restore", "last", "--skip-missing")
@@ -161,7 +161,7 @@ def test_bundles_are_read_out_of_a_database_that_sqlite_cannot_read(
         file.write(b"no database" * 30)
     for name in names:
         (cli.project / name).unlink()
-    assert cli.json("validate", "--deep", "--repair")["lost"] == []
+    assert cli.json("validate", "--deep", "--repair", "--yes")["lost"] == []
     cli.ok("restore", "last")
     assert tree_state(cli.project) == before
 
@@ -170,9 +170,9 @@ def test_an_exported_checkpoint_is_a_copy(two: Rewind, tmp_path: Path) -> None: 
     file = tmp_path / "one.tar.gz"
     two.ok("export", "prev", str(file))
     ruin_object(two.state, b"# one\n", object_of(two, "prev"))
-    done = two.json("validate", "--deep", "--repair", code=3)
+    done = two.json("validate", "--deep", "--repair", "--yes", code=3)
     assert len(done["lost"]) == 1
-    done = two.json("validate", "--deep", "--repair", "--from", str(file))
+    done = two.json("validate", "--deep", "--repair", "--yes", "--from", str(file))
     assert done["lost"] == [] and two.json("validate", "--deep")["ok"] is True
     two.ok("restore", "prev")
     assert (two.project / "README.md").read_text() == "# one\n"
@@ -184,7 +184,7 @@ def test_a_checkpoint_that_is_an_archive_is_a_copy(two: Rewind) -> None:  # noqa
     two.save("an archive of the first state")
     two.ok("restore", two.names()[1])
     ruin_object(two.state, b"# one\n", row=True)
-    assert two.json("validate", "--deep", "--repair")["lost"] == []
+    assert two.json("validate", "--deep", "--repair", "--yes")["lost"] == []
     assert two.json("validate", "--deep")["ok"] is True
 
 
@@ -214,7 +214,7 @@ def test_a_conversation_comes_back_from_the_transcript(talk: Scene, what: str) -
         db.execute("VACUUM")
     settle(talk.cli.state)
     assert talk.cli.run("validate").code == 20
-    done = talk.cli.json("validate", "--deep", "--repair")
+    done = talk.cli.json("validate", "--deep", "--repair", "--yes")
     assert done["lost"] == [] and {r["how"] for r in done["rescued"]} == {"from the transcript"}
     assert talk.cli.json("validate", "--deep")["ok"] is True
 
@@ -242,7 +242,7 @@ def test_what_is_only_in_the_wal_is_read_out_of_it(two: Rewind) -> None:  # noqa
     path.write_bytes(b"no database".ljust(100) + good[100:])
     Path(f"{path}-wal").write_bytes(rows)
     (two.project / "README.md").write_text("# four\n")
-    assert two.json("validate", "--deep", "--repair")["lost"] == []
+    assert two.json("validate", "--deep", "--repair", "--yes")["lost"] == []
     two.ok("restore", "last")
     assert (two.project / "README.md").read_text() == "# three\n"
 
@@ -254,7 +254,7 @@ def test_what_was_packed_is_found_on_the_pages_that_it_was_on_before(
         db.execute("UPDATE bundles SET data=x'01ffff'")
     for name in names:
         (cli.project / name).unlink()
-    assert cli.json("validate", "--deep", "--repair")["lost"] == []
+    assert cli.json("validate", "--deep", "--repair", "--yes")["lost"] == []
 
 
 @pytest.mark.parametrize("where", ["project", "archive"])
@@ -269,7 +269,7 @@ def test_rules_come_back(two: Rewind, tmp_path: Path, where: str) -> None:  # no
     ruin_object(two.state, rules)
     assert two.run("validate", "--deep").code == 20
     copies = ["--from", str(file)] if where == "archive" else []
-    assert two.json("validate", "--deep", "--repair", *copies)["lost"] == []
+    assert two.json("validate", "--deep", "--repair", "--yes", *copies)["lost"] == []
     two.ok("restore", "last")
 
 
@@ -283,7 +283,7 @@ def test_a_turn_that_was_taken_back_in_place_comes_back_from_the_backup(talk: Sc
         db.execute("VACUUM")
     settle(talk.cli.state)
     assert talk.cli.run("validate").code == 20
-    assert talk.cli.json("validate", "--deep", "--repair")["lost"] == []
+    assert talk.cli.json("validate", "--deep", "--repair", "--yes")["lost"] == []
 
 
 # what has none
@@ -291,7 +291,7 @@ def test_a_turn_that_was_taken_back_in_place_comes_back_from_the_backup(talk: Sc
 def test_what_is_lost_costs_one_file_of_one_checkpoint(two: Rewind) -> None:  # noqa: F811
     newest, oldest = two.names()
     ruin_object(two.state, b"# one\n")
-    done = two.json("validate", "--deep", "--repair", code=3)
+    done = two.json("validate", "--deep", "--repair", "--yes", code=3)
     assert done["rescued"] == [] and [x["checkpoint"] for x in done["lost"]] == [oldest]
     assert done["lost"][0]["paths"] == [{"path": "README.md"}]
     (aside,) = (two.state / "quarantine").rglob("objects/*")
@@ -311,7 +311,7 @@ def test_what_is_lost_costs_one_file_of_one_checkpoint(two: Rewind) -> None:  # 
 def test_the_rest_of_an_incomplete_checkpoint_can_be_restored(two: Rewind, tmp_path: Path) -> None:  # noqa: F811
     oldest = two.names()[1]
     ruin_object(two.state, b"# one\n")
-    two.json("validate", "--deep", "--repair", code=3)
+    two.json("validate", "--deep", "--repair", "--yes", code=3)
     two.save()
     (two.project / "src/app.py").write_text("changed\n")
     done = two.json("restore", oldest, "--skip-missing", code=3)
@@ -334,7 +334,7 @@ def test_a_lost_directory_stays_as_it_is(two: Rewind) -> None:  # noqa: F811
     (two.project / "src/later.py").write_text("later\n")
     two.save()
     ruin_object(two.state, object_of(two, oldest, b"src"))
-    two.json("validate", "--deep", "--repair", code=3)
+    two.json("validate", "--deep", "--repair", "--yes", code=3)
     done = two.json("restore", oldest, "--skip-missing", code=3)
     assert done["remaining"] == [{"path": "src", "reason": "missing"}]
     assert sorted(p.name for p in (two.project / "src").iterdir()) == ["app.py", "later.py"]
@@ -346,7 +346,7 @@ def test_the_next_checkpoint_heals_what_it_meets(two: Rewind, repaired: bool) ->
     """Also where nobody asked for a repair: a look is enough to know what is damaged."""
     oldest = two.names()[1]
     ruin_object(two.state, b"# one\n", b"# two\n")
-    two.run("validate", "--deep", *(["--repair"] if repaired else []))
+    two.run("validate", "--deep", *(["--repair", "--yes"] if repaired else []))
     (two.project / "README.md").write_text("# one\n")
     two.save()
     two.ok("restore", oldest)
@@ -370,7 +370,7 @@ def test_gc_deletes_nothing_that_a_lost_directory_may_have_named(two: Rewind) ->
     oldest = two.names()[1]
     tree = object_of(two, oldest)
     ruin_object(two.state, tree)
-    two.json("validate", "--deep", "--repair", code=3)
+    two.json("validate", "--deep", "--repair", "--yes", code=3)
     two.ok("gc", "--keep", "2")
     with closing(sqlite3.connect(two.state / "objects.db", isolation_level=None)) as db:
         assert db.execute("SELECT 1 FROM objects WHERE id=?", (oid_of(b"# one\n"),)).fetchone()
@@ -393,7 +393,7 @@ def test_a_damaged_record_is_made_again(two: Rewind, what: str) -> None:  # noqa
         forget_index(two.state)
         file.write_bytes(b"#" * 20 + good[20:])
     assert two.run("validate", "--deep").code == 20
-    done = two.json("validate", "--deep", "--repair")
+    done = two.json("validate", "--deep", "--repair", "--yes")
     assert newest in done["rescued"][0]["what"]
     if what != "ids":
         assert json.loads(file.read_bytes()) == json.loads(good)
@@ -420,7 +420,7 @@ def test_a_deleted_record_comes_back_from_the_index(two: Rewind) -> None:  # noq
     good = file.read_bytes()
     file.unlink()
     assert newest in two.json("validate", code=20)["problems"][0]
-    two.json("validate", "--deep", "--repair")
+    two.json("validate", "--deep", "--repair", "--yes")
     assert json.loads(file.read_bytes()) == json.loads(good)
 
 
@@ -437,7 +437,7 @@ def test_a_list_of_forks_in_which_a_number_changed_is_kept(talk: Scene) -> None:
     good = file.read_bytes()
     file.write_bytes(good.replace(b'"cutAt": ', b'"cutAt": 1'))
     assert talk.cli.run("validate", "--deep").code == 20
-    talk.cli.json("validate", "--deep", "--repair")
+    talk.cli.json("validate", "--deep", "--repair", "--yes")
     assert b'"cutAt": 1' in file.read_bytes() and talk.cli.json("validate", "--deep")["ok"] is True
 
 
@@ -473,7 +473,7 @@ def test_a_damaged_archive_is_made_again_from_the_project(archived: InProcess) -
     good = file.read_bytes()
     file.write_bytes(good[:len(good) // 2])
     assert archived.run("validate", "--deep").code == 20
-    assert archived.json("validate", "--deep", "--repair")["lost"] == []
+    assert archived.json("validate", "--deep", "--repair", "--yes")["lost"] == []
     assert archived.json("validate", "--deep")["ok"] is True
     (archived.project / "a").unlink()
     archived.ok("restore", "last")
@@ -483,7 +483,7 @@ def test_a_damaged_archive_is_made_again_from_the_project(archived: InProcess) -
 def test_the_rules_of_an_archive_that_is_made_again_come_from_the_store(archived: InProcess) -> None:
     archived.ok("config", "--set", "maxFileSizeMb=7")  # those in force are others now
     _archive(archived, archived.names()[0]).unlink()
-    assert archived.json("validate", "--deep", "--repair")["lost"] == []
+    assert archived.json("validate", "--deep", "--repair", "--yes")["lost"] == []
 
 
 def test_a_damaged_archive_is_made_again_from_another_checkpoint(archived: InProcess) -> None:
@@ -491,7 +491,7 @@ def test_a_damaged_archive_is_made_again_from_another_checkpoint(archived: InPro
     archived.save("the same")
     (archived.project / "a").write_text("other")
     _archive(archived, first).unlink()
-    done = archived.json("validate", "--deep", "--repair")
+    done = archived.json("validate", "--deep", "--repair", "--yes")
     assert "which holds the same" in done["rescued"][0]["how"]
     archived.ok("restore", first)
 
@@ -502,7 +502,7 @@ def test_a_damaged_archive_is_made_again_from_an_exported_checkpoint(
     archived.ok("export", first, str(file))
     (archived.project / "a").write_text("other")
     _archive(archived, first).unlink()
-    assert archived.json("validate", "--deep", "--repair", "--from", str(file))["lost"] == []
+    assert archived.json("validate", "--deep", "--repair", "--yes", "--from", str(file))["lost"] == []
     archived.ok("restore", first)
     assert len((archived.project / "a").read_bytes()) == 60_000
 
@@ -514,7 +514,7 @@ def test_what_comes_before_the_damage_in_an_archive_is_kept(archived: InProcess)
     (archived.project / "later").write_text("later\n")
     file = _archive(archived, first)
     file.write_bytes(file.read_bytes()[:100_000])
-    done = archived.json("validate", "--deep", "--repair", code=3)
+    done = archived.json("validate", "--deep", "--repair", "--yes", code=3)
     assert done["lost"][0]["files"] == 2
     assert archived.fails(20, "restore", first).endswith("2 files missing")
     archived.json("restore", first, "--skip-missing", code=3)
@@ -535,7 +535,7 @@ def test_a_damaged_conversation_of_an_archive_comes_back_from_the_transcript(cli
     data[len(data) // 3] ^= 0x11
     file.write_bytes(bytes(data))
     assert cli.run("validate", "--deep").code == 20
-    assert cli.json("validate", "--deep", "--repair")["lost"] == []
+    assert cli.json("validate", "--deep", "--repair", "--yes")["lost"] == []
     assert cli.json("validate", "--deep")["ok"] is True
 
 
@@ -548,7 +548,7 @@ def test_a_lost_record_and_its_archive_outlive_the_next_checkpoint(archived: InP
     archived.save("after the loss")
     archived.ok("gc", "--keep", "5")
     assert _archive(archived, name).exists()
-    archived.json("validate", "--deep", "--repair")
+    archived.json("validate", "--deep", "--repair", "--yes")
     assert json.loads(file.read_bytes()) == json.loads(good)
     archived.ok("restore", name)
 
@@ -559,7 +559,7 @@ def test_a_record_without_an_index_comes_back_from_its_archive(archived: InProce
     good = json.loads(file.read_bytes())
     file.write_bytes(bytes(file.stat().st_size))
     forget_index(archived.state)
-    archived.json("validate", "--deep", "--repair")
+    archived.json("validate", "--deep", "--repair", "--yes")
     found = json.loads(file.read_bytes())
     assert (found["description"], found["code"]["tree"]) == (good["description"], good["code"]["tree"])
     archived.ok("restore", name)

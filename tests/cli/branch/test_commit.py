@@ -58,6 +58,11 @@ class Desk:
         return (mine, git_status(self.project, self.cli.home), self.git("rev-parse", "HEAD"),
                 self.git("stash", "list"), tree_state(self.project))
 
+    def differs_from(self, branch: str) -> str:
+        """The names of files that are not as on that branch."""
+        self.git("add", "--all")
+        return self.git("diff", "--cached", "--name-only", branch)
+
     def show(self, what: str, path: str) -> str:
         return self.git("cat-file", "blob", f"{what}:{path}")
 
@@ -115,6 +120,28 @@ def test_only_the_turns_that_are_named(three: Desk) -> None:
     assert [c["turn"] for c in found["commits"]] == [2, 3]
     changed = three.git("diff", "--name-only", "main", found["branch"]).split()
     assert changed == ["kept.txt", "login.py", "old.txt"]
+
+
+def test_a_turn_that_was_reverted_is_reverted_in_the_commits(desk: Desk) -> None:
+    desk.turn("Write a login form", login_py="one\n")
+    desk.turn("Make it longer", login_py="one\ntwo\n", old_txt="new\n")
+    desk.turn("Tidy up", kept_txt="tidy\n")
+    desk.cli.ok("revert", "t2")
+    found = desk.cli.json("commit", "--per-turn", "--branch", "each")
+    assert [c["turn"] for c in found["commits"]] == [1, 2, 3, None]
+    assert found["commits"][-1]["subject"] == 'Reverted turn 2, "Make it longer"'
+    assert desk.differs_from("each") == ""
+    desk.cli.ok("commit", "--branch", "one")
+    assert "(and 3 more changes)" in desk.git("log", "-1", "--format=%s", "one")
+    assert desk.differs_from("one") == ""
+    desk.cli.ok("undo-restore")
+    assert len(desk.cli.json("commit", "--per-turn", "--branch", "undone")["commits"]) == 3
+    assert desk.differs_from("undone") == ""
+    desk.cli.ok("redo")
+    desk.turn("Go on", more_py="1\n")
+    found = desk.cli.json("commit", "--per-turn", "--branch", "later")
+    assert [c["turn"] for c in found["commits"]] == [1, 2, 3, None, 4]
+    assert desk.differs_from("later") == ""
 
 
 def test_what_changed_between_two_checkpoints(three: Desk) -> None:

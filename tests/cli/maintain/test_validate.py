@@ -61,3 +61,15 @@ def test_on_a_terminal_a_repair_says_what_it_would_do_and_asks(two: Rewind, answ
     finally:
         terminal.close()
     assert (code, record.read_text() == "{") == ((20, True) if answer == "n" else (0, False)), text
+
+
+def test_without_a_terminal_a_repair_needs_yes(two: Rewind) -> None:
+    record = two.state / "checkpoints" / two.names()[0] / "metadata.json"
+    record.write_text("{")
+    for words in ((), ("--json",)):
+        done = two.run("validate", "--deep", "--repair", *words)
+        assert done.code == 2 and "Not a terminal. Pass --yes to confirm." in done.err
+        assert record.read_text() == "{"
+    two.json("validate", "--deep", "--repair", "--dry-run", code=20)
+    two.ok("validate", "--deep", "--repair", "--yes")
+    assert record.read_text() != "{"

@@ -42,6 +42,22 @@ def test_status_says_where_we_are_after_an_undo(two: Rewind) -> None:
     assert answer["position"] == answer["here"] == oldest and answer["canRedo"] is True
 
 
+def test_every_list_has_the_checkpoint_that_status_calls_here(two: Rewind) -> None:
+    (two.project / "README.md").write_text("not saved\n")
+    two.ok("undo")
+    hidden = two.ok("list", "--checkpoints", "--all").out.count("backup")
+    two.ok("redo")
+    here = two.json("status")["here"]
+    answer = two.json("list")
+    assert (hidden, here in [c["name"] for c in answer["checkpoints"]], answer["here"]) == (1, True, here)
+    assert here in two.ok("list", "--checkpoints").out
+    rows = [line for line in two.ok("list").out.splitlines() if "◀ here" in line]
+    assert len(rows) == 1 and rows[0].endswith(here)
+    assert two.json("show", "last")["name"] != here, "`last` is still the newest that is no backup"
+    two.ok("save", "on top of it")
+    assert here not in two.ok("list").out, "a backup is hidden again once the project has moved on"
+
+
 def test_status_tells_of_an_interrupted_restore(two: Rewind) -> None:
     name = two.names()[1]
     two.ok("restore", "prev")

@@ -51,8 +51,9 @@ def turn_map(state: State, *, backups: bool = False, session: str | None = None,
              everywhere: bool = False) -> list[MapRow]:
     """Newest first. `everywhere`: of all work trees."""
     briefs = [b for b in reversed(state.timeline.briefs()) if everywhere or b.place == state.place]
-    builder = _Builder(briefs, parents_of(briefs, partial_backups(state, briefs)), backups)
-    rows = builder.rows(here_among(state, briefs))
+    current = here_among(state, briefs)
+    shown = {b.name for b in briefs if backups or b.kind != "backup" or b.name == current}
+    rows = _Builder(briefs, parents_of(briefs, partial_backups(state, briefs)), shown).rows(current)
     if session:
         rows = [row for row in rows if (row.session or "").startswith(session)]
     else:
@@ -63,11 +64,11 @@ def turn_map(state: State, *, backups: bool = False, session: str | None = None,
 class _Builder:
     """Sees the records one by one, oldest first."""
 
-    def __init__(self, briefs: list[Brief], parents: dict[str, str | None], backups: bool) -> None:
+    def __init__(self, briefs: list[Brief], parents: dict[str, str | None], shown: set[str]) -> None:
         self._briefs = briefs
         self._by_name = {b.name: b for b in briefs}
         self._parents = parents
-        self._backups = backups
+        self._shown = shown
         self._rows: list[MapRow] = []
         self.state: dict[str, MapRow | None] = {}  # the row that left the code as a checkpoint has it
         self._turns: dict[str | None, MapRow] = {}  # the last turn of each session
@@ -137,9 +138,7 @@ class _Builder:
 
     def _aside(self, b: Brief) -> MapRow | None:
         """A backup holds what was there before an operation; what is imported was never here."""
-        if b.imported or self._backups:
-            return self._checkpoint(b)
-        return self._state_before(b)
+        return self._checkpoint(b) if b.name in self._shown else self._state_before(b)
 
     def _state_before(self, b: Brief) -> MapRow | None:
         return self.state.get(self._parents.get(b.name) or "")

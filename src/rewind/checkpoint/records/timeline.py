@@ -117,10 +117,12 @@ class Timeline:
         newest = self.newest()
         return newest.sequence if newest else 0
 
-    def shown(self) -> list[Record]:
-        """This place's, newest first, without the backups that restores make: what `list` shows.
-        What was imported belongs to no place, and is shown in all of them."""
-        return [r for r in reversed(self.all()) if r.kind != "backup" and self._is_here(r)]
+    def shown(self, current: Record | None = None) -> list[Record]:
+        """This place's, newest first, without the backups that restores make: what `list` shows, with the
+        one that the project stands on. What was imported belongs to no place, and is shown in all of them."""
+        name = current.name if current else ""
+        return [r for r in reversed(self.all())
+                if (r.kind != "backup" and self._is_here(r)) or r.name == name]
 
     def _is_here(self, record: Record) -> bool:
         return record.place == self.place or bool(record.data.get("imported"))

@@ -3,7 +3,8 @@
 A commit begins at the commit that was checked out when its first turn began, and holds only the files that
 its turns changed, as the turns left them. HEAD, the index, the stash and your files are not touched. Your
 name, your signing key and git's filters are used; hooks of the repository are not run. Files that git ignores
-are never committed. Without TURNS, all turns of the session are taken.
+are never committed. Without TURNS, all turns of the session are taken, and what was reverted or applied
+since.
 """
 
 from __future__ import annotations

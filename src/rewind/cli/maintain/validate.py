@@ -76,10 +76,13 @@ def _check(args: Args) -> None:
     for path in args.copies:
         if not os.path.isfile(path):
             raise UsageError(f"There is no file {path}", hint="Name a file that `rewind export` wrote.")
+    if args.repair and not (args.dry_run or args.yes) and (args.json or not has_terminal()):
+        raise UsageError("Not a terminal. Pass --yes to confirm.",
+                         hint="Repeat with --yes; --dry-run shows what would be repaired.")
 
 
 def _repair(args: Args, controller: Controller) -> int:
-    if not (args.dry_run or args.yes or args.json) and has_terminal() and not _is_wanted(args, controller):
+    if not (args.dry_run or args.yes) and not _is_wanted(args, controller):
         note("Nothing was changed.")
         return DAMAGED
     with ProgressLine() as progress:

@@ -146,7 +146,7 @@ def _controller(words: list[str]) -> Controller:
 def _checkpoints(controller: Controller, begun: str) -> Iterator[Candidate]:
     """Words, turns of the session that is going on, then numbers; names once one is begun."""
     shown = controller.list_checkpoints()
-    for word, record in zip(("last", "prev"), shown):
+    for word, record in zip(("last", "prev"), (one for one in shown if one.kind != "backup")):
         yield word, _meaning(record)
     here = controller.here()
     if here:

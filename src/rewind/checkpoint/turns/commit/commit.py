@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source, between
+from rewind.checkpoint.rewind.log.lineage import here, is_result, lineage
 from rewind.checkpoint.turns.commit.git_index import GitIndex, is_deciding
 from rewind.checkpoint.turns.commit.message import branch_name, message_of, with_trailers
 from rewind.checkpoint.turns.spans import Span, all_turns, spans
@@ -108,7 +109,16 @@ class Commits:
         if without and found[0].session:
             self.notes.append(f"Without checkpoints of their own, and left out:"
                               f" {', '.join(f't{turn}' for turn in without)}")
-        return found
+        return sorted([*found, *self._merged(found[0])], key=Span.order) if found[0].session else found
+
+    def _merged(self, first: Span) -> Iterator[Span]:
+        """What `revert`, `apply` and `forks adopt` did since. Without it, the commits would end with code
+        that was reverted."""
+        current, known = here(self._state), lineage(self._state)
+        for record in known.line(current.name) if current else ():
+            parent = known.parent(record.name)
+            if parent and is_result(record) and record.sequence > first.before.sequence:
+                yield Span(parent, record, record.name)
 
     # doing it
 

@@ -36,7 +36,8 @@ def message_of(spans: Sequence[Span]) -> str:
         says_more = _flat(whole).rstrip(".") not in ("", subjects[0])
         return f"{subjects[0]}\n" + (f"\n{whole}\n" if says_more else "")
     lines = "".join(f"- {subject}\n" for subject in subjects)
-    return f"{subjects[0]} (and {plural(len(spans) - 1, 'more turn')})\n\n{lines}"
+    others = "more turn" if all(span.turn for span in spans) else "more change"
+    return f"{subjects[0]} (and {plural(len(spans) - 1, others)})\n\n{lines}"
 
 
 def _text(span: Span) -> str:
