@@ -143,10 +143,10 @@ class Commits:
     def _parent(self) -> str | None:
         """The commit that was checked out when the first turn began; None before the first commit."""
         before = self.drafts[0].spans[0].before
-        told = before.data.get("git")
-        if not isinstance(told, dict):
+        noted = before.data.get("git")
+        if not isinstance(noted, dict):
             raise NoCommitKnown(checkpoint=before.name)
-        head = told.get("head")
+        head = noted.get("head")
         return head if isinstance(head, str) else None
 
     def _check(self, index: GitIndex, parent: str | None, name: str, patches: str | None) -> None:
