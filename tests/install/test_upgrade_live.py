@@ -22,9 +22,12 @@ SESSION = "0b7c1c52-5d0e-4a63-9b8a-2f1d3a6c9e41"
 # As versions were before there was a lock for each place: they look at the project under the store's lock.
 _AS_BEFORE = """
 
-State.aside = lambda self: _Aside(self, None)
-State.locked = lambda self, what, wait=10.0, **more: _Locked(
-    self, [], Lock(self.project.path(LOCK), what, wait, in_line=True))
+def step_aside(state):
+    return _Aside(state, None)
+
+
+def locked(state, what, wait=10.0, **more):
+    return _Locked(state, [], Lock(state.project.path(LOCK), what, wait, in_line=True))
 """
 
 
@@ -34,8 +37,8 @@ def live(tmp_path: Path) -> Machine:
     machine = Machine(tmp_path)
     machine.has_claude("{}")
     machine.other_version(OLD)
-    state = machine.checkout / "src" / "rewind" / "checkpoint" / "project" / "state.py"
-    state.write_text(state.read_text() + _AS_BEFORE)
+    module = machine.checkout / "src" / "rewind" / "checkpoint" / "project" / "locked.py"
+    module.write_text(module.read_text() + _AS_BEFORE)
     machine.installed("--yes")
     return machine
 

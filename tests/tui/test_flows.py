@@ -13,7 +13,7 @@ from textual.widgets import ProgressBar
 from chat_scene import Scene
 from cli.conftest import InProcess
 from rewind.checkpoint.map.by_session import CHECKPOINT, PROMPT, SESSION
-from rewind.checkpoint.project.state import State
+from rewind.checkpoint.project.locked import locked
 from rewind.controller import Controller
 from rewind.tui.app import RewindApp
 from rewind.tui.parts.timeline import TimelineList
@@ -161,8 +161,8 @@ def test_long_work_shows_how_far_it_is_and_cannot_be_left(scene: Scene,
 
 def test_a_locked_store_is_a_sentence_and_nothing_is_touched(scene: Scene,
                                                              monkeypatch: pytest.MonkeyPatch) -> None:
-    other, locked = scene.controller(), State.locked
-    monkeypatch.setattr(State, "locked", lambda self, what, wait=10.0: locked(self, what, 0.1))
+    other = scene.controller()
+    monkeypatch.setattr("rewind.checkpoint.rewind.apply.locked", lambda state, what: locked(state, what, 0.1))
 
     async def go(person: Person) -> None:
         await person.stand_on("write two", PROMPT)

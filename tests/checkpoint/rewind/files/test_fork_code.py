@@ -6,7 +6,7 @@ import pytest
 
 from chat_scene import Scene
 from cli.conftest import InProcess, cli  # noqa: F401 - the fixture
-from rewind.checkpoint.rewind.files.fork_code import code_put_aside
+from rewind.checkpoint.rewind.files.fork_code import replaced_code
 from rewind.controller import BeforeFork
 
 
@@ -134,7 +134,7 @@ def test_a_backup_that_was_collected_is_not_offered(scene: Scene) -> None:
 def test_two_branches_have_each_their_own(scene: Scene) -> None:
     first = branch(scene, 2)
     second = branch(scene, 1)
-    assert code_put_aside(scene.controller().state).keys() == {first, second}
+    assert replaced_code(scene.controller().state).keys() == {first, second}
     assert forward(scene, second) and scene.read("a") == "2"
     assert has_code(scene, first) and not has_code(scene, second)
     assert forward(scene, first) and scene.read("a") == "3"
