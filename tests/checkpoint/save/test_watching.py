@@ -127,6 +127,8 @@ def test_a_large_project_asks_the_watchman_that_runs(small: Rewind, server: Watc
     modules(small, "0")
     assert json.loads(facts(small))["scans"] == 0
     modules(small, "0")
+    assert json.loads(facts(small))["scans"] == 0, "it has just crawled, as it was asked to"
+    modules(small, "0")
     assert json.loads(facts(small))["scans"] == 1
 
 

@@ -88,6 +88,13 @@ class Watched:
         return self.monitor.why
 
 
+    def begins_anew(self) -> str:
+        """As `walks_all`, and Watchman crawls: the scan after it walks everything as well."""
+        why = self.walks_all()
+        assert self.walks_all() == "Watchman does not know what changed"
+        return why
+
+
 @pytest.fixture
 def watched(tmp_path: Path, project: Path, server: WatchmanServer,
             monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
@@ -107,7 +114,7 @@ def watched(tmp_path: Path, project: Path, server: WatchmanServer,
         return plain(walker, folder)
 
     monkeypatch.setattr(walk.Walker, "_rows", rows)
-    assert found.walks_all() == "Watchman does not know what changed"
+    assert found.begins_anew() == "Watchman does not know what changed"
     yield found
     found.store.close()
     found.derived.close()
@@ -171,15 +178,84 @@ def swap_twice(root: Path) -> None:
     swap(root)
 
 
-@pytest.mark.parametrize("change", [swap, swap_twice])
+def swap_and_rename_both_above(root: Path) -> None:
+    swap(root)
+    (root / "a").rename(root / "g")
+    (root / "e").rename(root / "h")
+
+
+def swap_in_a_renamed_directory(root: Path) -> None:
+    (root / "a" / "b").rename(root / "spare")
+    (root / "a" / "d").rename(root / "a" / "b")
+    (root / "spare").rename(root / "a" / "d")
+    (root / "a").rename(root / "e" / "a")
+
+
+def rename_two(root: Path) -> None:
+    (root / "a" / "b").rename(root / "a" / "g")
+    (root / "e" / "f").rename(root / "e" / "g")
+
+
+PLACES = [swap, swap_twice, swap_and_rename_both_above, swap_in_a_renamed_directory, rename_two]
+
+
+@pytest.mark.parametrize("change", PLACES)
 def test_watchman_crawls_again_where_directories_change_places(
         watched: Watched, change: Callable[[Path], object]) -> None:
     change(watched.root)
-    assert watched.walks_all() == "directories have changed places"
-    for folder in ("a/b", "e/f"):
+    assert watched.begins_anew() == "directories have changed places"
+    folders = {str(path.parent.relative_to(watched.root)) for path in watched.root.rglob("file")}
+    for folder in folders:
         (watched.root / folder / "file").write_text("in " + folder)
-    assert {"a/b", "e/f"} <= {*watched.sees()}
+    assert folders <= {*watched.sees()}
     assert watched.sees() == []
+
+
+def rules_change(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    watched.rules = Rules(builtin=b"other/\n")
+    assert watched.walks_all() == "the rules changed, or a great deal else"
+
+
+def check_is_due(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(monitoring, "SCANS", 1)
+    assert watched.walks_all() == "directories have changed places"
+    monkeypatch.undo()
+
+
+def no_answer(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    watched.server.send(signal.SIGSTOP)
+    in_vain(watched, monkeypatch)
+    watched.server.send(signal.SIGCONT)
+    watched.walks_all()
+
+
+def another_walk(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that asks nobody, as for a checkpoint that is late."""
+    found = scan(os.fsencode(watched.root), watched.rules, watched.cache, watched.store, keep=True)
+    watched.store.commit()
+    found.remember(watched.cache)
+    watched.walks_all()
+
+
+@pytest.mark.parametrize("meanwhile", [rules_change, check_is_due, no_answer, another_walk])
+def test_directories_that_changed_places_before_a_whole_walk(
+        watched: Watched, monkeypatch: pytest.MonkeyPatch,
+        meanwhile: Callable[[Watched, pytest.MonkeyPatch], None]) -> None:
+    asked = []
+    plain = Server.ask
+
+    def ask(server: Server, *command: Any) -> dict[bytes, Any]:
+        asked.append(command[0])
+        return plain(server, *command)
+
+    monkeypatch.setattr(Server, "ask", ask)
+    swap(watched.root)
+    with pytest.MonkeyPatch.context() as patch:
+        meanwhile(watched, patch)
+    assert asked.count("debug-recrawl") == 1
+    assert watched.walks_all() == "Watchman does not know what changed"
+    assert watched.sees() == []
+    assert not watched.monitor.missed
 
 
 @pytest.mark.parametrize("refuses", [False, True])
@@ -198,22 +274,19 @@ def test_watchman_is_not_believed_before_it_has_crawled_again(
         patch.setattr(Server, "ask", ask)
         assert watched.walks_all() == "directories have changed places"
         (watched.root / "a" / "b" / "file").write_text("unheard of, perhaps")
-        assert watched.walks_all() == "it has to look at everything once more"
-    assert watched.walks_all() == "it has to look at everything once more"
+        assert watched.walks_all() == "Watchman does not know what changed"
+        assert watched.walks_all() == "Watchman does not know what changed"
+    watched.begins_anew()
     assert watched.sees() == []
 
 
-def test_watchman_may_take_its_time_to_crawl_again(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
-    def too_late(*args: Any) -> Any:
-        raise NoAnswer("it did not answer in time")
-
-    swap(watched.root)
-    with monkeypatch.context() as patch:
-        patch.setattr(monitoring, "begin", too_late)
-        assert watched.walks_all() == "directories have changed places"
-    (watched.root / "a" / "b" / "file").write_text("unheard of, perhaps")
-    assert watched.walks_all() == "Watchman does not know what changed"
-    assert watched.sees() == []
+def test_one_that_leaves_something_out_is_not_made_to_crawl_each_time(
+        watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    (watched.root / ".watchmanconfig").write_text('{"ignore_dirs": ["a/b"]}')
+    watched.server.command("watch-del", str(watched.root))
+    monkeypatch.setattr(Monitor, "_crawls_again", lambda *args: pytest.fail("it has to crawl"))
+    watched.walks_all()
+    watched.walks_all()
 
 
 def test_one_that_would_not_say_that_it_lost_track_is_not_asked(watched: Watched) -> None:
@@ -339,6 +412,13 @@ def test_a_watchman_that_lost_track_is_not_believed(watched: Watched, command: s
 def test_one_that_does_not_answer_is_none(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     watched.server.send(signal.SIGSTOP)
     (watched.root / "a" / "d" / "file").write_text("meanwhile")
+    with monkeypatch.context() as patch:
+        in_vain(watched, patch)
+    watched.server.send(signal.SIGCONT)
+    watched.sees()
+
+
+def in_vain(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = watched.new_monitor
 
     def hasty(check: bool = False) -> Monitor:
@@ -346,11 +426,9 @@ def test_one_that_does_not_answer_is_none(watched: Watched, monkeypatch: pytest.
         found._seconds = 0.1
         return found
 
-    with monkeypatch.context() as patch:
-        patch.setattr(watched, "new_monitor", hasty)
-        assert watched.walks_all() == "it did not answer in time"
-    watched.server.send(signal.SIGCONT)
-    watched.sees()
+    monkeypatch.setattr(watched, "new_monitor", hasty)
+    assert watched.walks_all() == "it did not answer in time"
+    monkeypatch.setattr(watched, "new_monitor", plain)
 
 
 def test_other_rules_mean_a_whole_walk(watched: Watched) -> None:
@@ -370,9 +448,10 @@ def test_another_directory_in_its_place_means_a_whole_walk(watched: Watched) -> 
 
 def test_a_cache_that_was_forgotten_means_a_whole_walk(watched: Watched) -> None:
     watched.cache.forget([b"a/d"])
-    watched.walks_all()
+    watched.begins_anew()
+    assert watched.sees() == []
     watched.cache.forget_all()
-    watched.walks_all()
+    watched.begins_anew()
     assert watched.sees() == []
 
 
@@ -383,7 +462,7 @@ def test_what_watchman_ignores_is_not_left_to_it(watched: Watched) -> None:
     (watched.root / "a" / "b" / "c" / "file").write_text("it does not know")
     watched.walks_all()
     shutil.rmtree(watched.root / "a" / "b")
-    watched.walks_all()
+    watched.begins_anew()
     assert watched.sees() == []
 
 
@@ -402,7 +481,7 @@ def test_a_project_in_a_directory_that_is_watched(tmp_path: Path, watched: Watch
     watched.server.command("watch", str(outer))
     watched.root = outer / "in" / "project"
     watched.cache.forget_all()
-    watched.walks_all()
+    watched.begins_anew()
     (outer / "beside").write_text("x")
     assert watched.sees() == []
     (watched.root / "a" / "file").write_text("x")

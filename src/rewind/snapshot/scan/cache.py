@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _STAT = struct.Struct("<QqqQHB")  # size, mtime, ctime, inode, mode, racy
 _COUNT = struct.Struct("<I")
+_TYPE, _IS_DIR = 0o170000, 0o040000
 _MONITOR = "monitor"  # a fact: since when changes are to be asked for
 _COLUMNS = ("path", "env", "sig", "out_env", "tree", "files", "bytes", "uncovered", "marks")
 
@@ -148,8 +149,8 @@ class ScanCache:
 
     def update(self, known: dict[bytes, Known], stats: dict[bytes, bytes],
                removed: list[bytes], top: int, monitored: str | None = None) -> None:
-        """`monitored`: what the next scan is to ask a monitor; None leaves it as it is, which is older and
-        no less true."""
+        """`monitored`: what the next scan is to ask a monitor. None is from a scan that asked none: then the
+        next one begins anew, for nobody noticed which directories changed places."""
         if not self._db or not (known or removed or monitored is not None):
             return
         subtrees: list[tuple[object, ...]] = [(p, p + b"/", p + b"0") for p in removed]
@@ -161,8 +162,8 @@ class ScanCache:
              [(*k, bool(k.marks) or k.out_env != k.env) for k in known.values()]),
             ("INSERT OR REPLACE INTO stats VALUES(?,?)", list(stats.items())),
             _set_top(top),
-            ("INSERT OR REPLACE INTO facts VALUES(?, ?)",
-             [(_MONITOR, monitored)] if monitored is not None else []),
+            _no_monitor() if monitored is None
+            else ("INSERT OR REPLACE INTO facts VALUES(?, ?)", [(_MONITOR, monitored)]),
         ])
 
     def version(self) -> list[Any]:
@@ -214,3 +215,14 @@ def decode_stats(blob: bytes) -> dict[bytes, tuple[tuple[int, ...], bool]]:
     end = _COUNT.size + count * _STAT.size
     stats = _STAT.iter_unpack(blob[_COUNT.size:end])
     return {name: (stat[:5], bool(stat[5])) for name, stat in zip(blob[end:].split(b"\0"), stats)}
+
+
+def decode_folders(blob: bytes) -> dict[bytes, tuple[int, ...]]:
+    """Of the directories alone: name -> (inode, when it was moved, mode)."""
+    (count,) = _COUNT.unpack_from(blob)
+    end = _COUNT.size + count * _STAT.size
+    stats = list(_STAT.iter_unpack(blob[_COUNT.size:end]))
+    if not any(stat[4] & _TYPE == _IS_DIR for stat in stats):
+        return {}
+    return {name: (stat[3], stat[1], stat[4]) for name, stat in zip(blob[end:].split(b"\0"), stats)
+            if stat[4] & _TYPE == _IS_DIR}

@@ -16,7 +16,7 @@ class Memory:
 
     def __init__(self, clock: str, watch: str, prefix: str, ignored: list[str], warning: str, about: str,
                  walked: float, scans: int = 0, nested: list[str] | None = None,
-                 failed: list[str] | None = None, crawl: bool = False) -> None:
+                 failed: list[str] | None = None) -> None:
         self.clock = clock
         self.watch = watch  # the directory that Watchman watches, and ours below it
         self.prefix = prefix
@@ -27,7 +27,6 @@ class Memory:
         self.scans = scans
         self.nested = nested or []  # repositories of their own: Watchman does not look into their `.git`
         self.failed = failed or []  # directories that could not be read
-        self.crawl = crawl  # whether Watchman has to look at everything once more before it is believed
 
     def dumps(self) -> str:
         """"" where there is too much to look at each time."""

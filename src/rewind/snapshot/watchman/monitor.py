@@ -16,6 +16,7 @@ from rewind.snapshot.watchman.changes import begin, changes_since
 from rewind.snapshot.watchman.known import load_on_demand
 from rewind.snapshot.watchman.memory import Memory, path_of, read_memory, text_of
 from rewind.snapshot.watchman.partial_walk import PartialWalker
+from rewind.snapshot.watchman.places import have_changed_places
 from rewind.snapshot.watchman.server import NoAnswer, Refused, Server
 
 TYPE_CHECKING = False
@@ -49,6 +50,8 @@ class Monitor:
         self.why = ""  # why there was a whole walk
         self._since: Memory | None = None
         self._next: Memory | None = None
+        self._left = ""  # what the last scan left
+        self._mixed_up = False  # whether directories have changed places
         self._unheard: set[bytes] = set()  # directories that changed, as the walk says and Watchman does not
 
     def close(self) -> None:
@@ -71,27 +74,29 @@ class Monitor:
         everything = Walker(self._root, rules, known).run(processes)
         if self._next:
             self._next.walked, self._next.scans = time.time(), 0
-        if found:
+        if self._mixed_up or have_changed_places(cache, known, everything.changed):
+            self.why, self._mixed_up = self.why or "directories have changed places", True
+        elif found:
             self.why = "it is time to check"
             self._unheard = everything.changed.keys() - found[1].changed.keys()
         return known, everything
 
     def _ask(self, rules: Rules, cache: ScanCache) -> Changes | None:
         """What changed since the last scan; None, and from when on to ask the next time, if nobody knows."""
+        self._left = cache.monitored()
         if _has_mount_below(self._root):
             raise NoAnswer("another file system is mounted in the project")
         self._server = Server(self._socket, self._seconds)
-        memory = read_memory(cache.monitored())
+        memory = read_memory(self._left)
         about = self._about(rules)
-        if memory and memory.crawl:
-            self.why, self._next = "it has to look at everything once more", self._crawl_again(memory)
-            return None
         changes = self._changes(memory) if memory and memory.about == about else None
         if changes is None or memory is None:
             self.why = self.why or "Watchman does not know what changed"
             if not on_local_disk(os.fsdecode(self._root)):
                 raise NoAnswer("the project is not on a local disk")
             self._next = begin(self._server, self._root, about, time.time())
+            # Nobody knows what it has mixed up before.
+            self._mixed_up = memory is None
             return None
         self._since, self._next = memory, memory.after(changes.clock, changes.warning)
         return changes
@@ -123,30 +128,9 @@ class Monitor:
         if len(wanted) == 1 and row.sig:
             return known, Walked()
         # A second process would have to do without the cache, which is asked all the time here.
-        walker = PartialWalker(self._root, rules, cache, known, wanted, failed | changes.new_dirs)
-        found = walker.run(1)
-        if walker.exchanged:
-            self.why = "directories have changed places"
-            self._next = self._crawl_again(self._since)
-            return None
-        return known, found
-
-    def _crawl_again(self, memory: Memory) -> Memory:
-        """Watchman 4.9 may mix up directories that change places quickly. It then reports what changes in
-        them under another name or not at all, until it looks at everything once more."""
-        assert self._server
-        old = Memory(**{**vars(memory), "crawl": False})
-        try:
-            self._server.ask("debug-recrawl", memory.watch)
-        except NoAnswer:
-            old.crawl = True  # the next scan has to ask for it
-            return old
-        try:
-            new = begin(self._server, self._root, memory.about, time.time())
-        except NoAnswer:
-            new = old
-        # It says so when it has done it. Until then the old clock is kept: the next answer has that warning.
-        return new if new.warning != old.warning else old
+        found = PartialWalker(self._root, rules, known, wanted, failed | changes.new_dirs).run(1)
+        self._mixed_up = have_changed_places(cache, known, found.changed)
+        return None if self._mixed_up else (known, found)
 
     def _is_due(self) -> bool:
         assert self._since
@@ -160,12 +144,25 @@ class Monitor:
         self.missed = self._missed(snapshot, known) if self._unheard else []
         memory = self._next
         if memory is None:
+            snapshot.monitored = "" if self._mixed_up else self._left
             return
         memory.nested = [text_of(path) for path in found.nested]
         memory.failed = [text_of(path) for path in found.failed]
         folders = {*snapshot.known, *known.paths()}.difference(snapshot.removed)
         blind = _leaves_out(memory, folders)
-        snapshot.monitored = "" if blind or self.missed else memory.dumps()
+        text = "" if blind or self.missed else memory.dumps()
+        snapshot.monitored = text if text and (not self._mixed_up or self._crawls_again(memory)) else ""
+
+    def _crawls_again(self, memory: Memory) -> bool:
+        """Watchman 4.9 may mix up directories that change places quickly. It then reports what changes in
+        them under another name or not at all, until it looks at everything once more. From then on its
+        answers have a warning that `memory` does not have, so the next scan walks everything as well."""
+        assert self._server
+        try:
+            self._server.ask("debug-recrawl", memory.watch)
+        except NoAnswer:
+            return False
+        return True
 
     def _missed(self, snapshot: Snapshot, known: KnownDirs) -> list[bytes]:
         """What really differs, and not only in a time; without what happened after Watchman was asked."""

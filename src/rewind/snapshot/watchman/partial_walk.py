@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from rewind.snapshot.scan.cache import decode_stats
 from rewind.snapshot.scan.walk import BY_RULES, CHILD_MODE, DESCEND, NOT_WALKED, Walker, marks_by_name
 
 TYPE_CHECKING = False
@@ -13,19 +12,16 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.snapshot.rules.rules import Rules
-    from rewind.snapshot.scan.cache import KnownDirs, ScanCache
+    from rewind.snapshot.scan.cache import KnownDirs
     from rewind.snapshot.scan.walk import Task
 
 
 class PartialWalker(Walker):
-    """`changed` are paths of files and directories. Below those in `anew` nothing that is known counts.
-    Afterwards `exchanged` says whether a directory is in another one's place, or was moved away and back."""
+    """`changed` are paths of files and directories. Below those in `anew` nothing that is known counts."""
 
-    def __init__(self, root: bytes, rules: Rules, cache: ScanCache, known: KnownDirs,
-                 changed: Iterable[bytes], anew: Iterable[bytes]) -> None:
+    def __init__(self, root: bytes, rules: Rules, known: KnownDirs, changed: Iterable[bytes],
+                 anew: Iterable[bytes]) -> None:
         super().__init__(root, rules, known)
-        self._cache = cache
-        self.exchanged = False
         self._anew = set(anew)
         self._wanted = with_folders({*changed, *self._anew})
         self._modes = {b"": BY_RULES}  # how the last scan walked a directory
@@ -53,31 +49,17 @@ class PartialWalker(Walker):
         self.known.fetch(task[0] for task in tasks)
         row = self.known.get(folder)
         marks = marks_by_name(row.marks) if row else {}
-        rows = {row[0]: row for row in self.found.changed[folder].rows}
-        stats = self._cache.stats([folder])
-        seen = decode_stats(stats[folder]) if folder in stats else {}
         for task in tasks:
             child, mode, env, _ = task
             before = self.known.get(child)
-            name = os.path.basename(child)
-            mark = marks.get(name, DESCEND)
+            mark = marks.get(os.path.basename(child), DESCEND)
             old_mode = CHILD_MODE.get(mark, self._modes[folder])
             if before is None or before.env != env or mark in NOT_WALKED or old_mode != mode:
                 self._anew.add(child)
-            else:
-                self.exchanged = self.exchanged or _is_another(rows[name], seen.get(name))
-                if child not in self._wanted:
-                    continue
+            elif child not in self._wanted:
+                continue
             self._modes[child] = old_mode
             yield task
-
-
-def _is_another(row: tuple[Any, ...], seen: tuple[tuple[int, ...], bool] | None) -> bool:
-    """Of a directory that was there in the last scan. An earlier version has noted files alone."""
-    if seen is None:
-        return True
-    _, moved, _, inode, mode = seen[0]
-    return row[2] != inode or (row[3] not in (0, moved) and row[1] & 0xFFFF == mode)
 
 
 def with_folders(paths: Iterable[bytes]) -> set[bytes]:
