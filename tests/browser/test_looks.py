@@ -217,5 +217,7 @@ def test_a_phone_shows_the_tree_first_and_comes_back_to_it(phone: Rewind) -> Non
     phone.row("Build the cart of the shop").get_by_role("link").click()
     expect(phone.title("Build the cart of the shop")).to_be_visible()
     expect(phone.tree).not_to_be_visible()
+    # Its last turns are shown, so the head is a single line, which leads back all the same.
+    expect(phone.page.locator(".session-head.compact")).to_be_visible()
     phone.page.get_by_role("link", name="All sessions").click()
     expect(phone.row("Build the cart of the shop")).to_be_visible()
