@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rewind import errors
-from rewind.fast.bundle import COMMAND_ROOTS, ROOTS, bundle_path
+from rewind.fast.bundle import ALONG, COMMAND_ROOTS, ROOTS, bundle_path
 
 FROM = "import rewind.hooks.handle as m; print(type(m.__spec__.loader).__name__, m.__file__)"
 
@@ -160,7 +160,8 @@ for name, module in sorted(sys.modules.items()):
 def test_what_is_loaded_in_one_piece_is_what_python_would_have_imported(
         library: Path, roots: tuple[str, ...]) -> None:
     plain = f"import sys; sys.path.insert(0, {str(library)!r})\nimport rewind.fast.bundle\n"
-    loaded = f"import {', '.join(roots)}" + LOADED
+    along = [one for root in roots for one in ALONG.get(root, ())]
+    loaded = f"import {', '.join([*roots, *along])}" + LOADED
     usual = subprocess.run([sys.executable, "-I", "-S", "-c", plain + loaded],
                            capture_output=True, text=True, check=True).stdout.strip()
     in_pieces = run(library, """

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from importlib.util import cache_from_source
 from types import CodeType
 
-from rewind.fast.bundle import COMMAND_ROOTS, ERRORS, FOLDER, HEAD, PACKAGE, ROOTS, bundle_path
+from rewind.fast.bundle import ALONG, COMMAND_ROOTS, ERRORS, FOLDER, HEAD, PACKAGE, ROOTS, bundle_path
 
 _PYC_HEAD = 16  # bytes before the code, in what Python compiles
 _BASE = "RewindError"  # everybody needs it
@@ -44,7 +44,9 @@ def _pieces(modules: dict[str, str], roots: tuple[str, ...]) -> Iterator[tuple[s
     loaded: dict[str, None] = {}
     for root in roots:
         before = len(loaded)
-        _load_order(root, modules, loaded)
+        for one in (root, *ALONG.get(root, ())):
+            if one not in loaded:
+                _load_order(one, modules, loaded)
         names = [name for name in list(loaded)[before:] if name != root]
         codes = (marshal.loads(_compiled(name, modules[name])) for name in names)
         yield root, marshal.dumps([(name, _is_folder(modules[name]), code)
