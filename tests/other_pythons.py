@@ -1,6 +1,6 @@
 """What is different where `scripts/other-pythons` runs the tests. The default Python runs all, in full.
 
-The others run the tests that are not `slow`, and the oldest also the slow ones of files and hooks. They leave
+The others run the tests that are not `slow`, and the oldest also the slow ones of files, hooks and git. They leave
 out what is never used with them, and make fewer random examples: what a Python does in another way shows in a
 few of them, and the rare ones are a matter of the program alone.
 """
@@ -19,7 +19,7 @@ ON_THE_DEFAULT_ONLY = {
     "test_docs.py": "reads the documents, which are the same for each Python",
     "test_shape.py": "reads the sources, which are the same for each Python",
 }
-SLOW_ON_THE_OLDEST = ("fidelity", "hooks")
+SLOW_ON_THE_OLDEST = ("fidelity/", "hooks/", "checkpoint/remote/", "cli/give/", "cli/branch/")
 _A_PART = 5
 _AT_LEAST = 10
 
@@ -30,7 +30,7 @@ def is_left_out(path: str) -> bool:
 
 
 def is_too_slow(path: str, slow: bool) -> bool:
-    on_the_oldest = WHICH == "oldest" and path.split(os.sep)[0] in SLOW_ON_THE_OLDEST
+    on_the_oldest = WHICH == "oldest" and path.startswith(SLOW_ON_THE_OLDEST)
     return bool(WHICH) and slow and not on_the_oldest
 
 

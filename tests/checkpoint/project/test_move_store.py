@@ -84,10 +84,13 @@ def test_killed_at_any_moment_one_whole_store_is_found(stored: Rewind) -> None:
     names = stored.names()
     chance = random.Random(16)
     killed = 0
+    begun = time.monotonic()
+    assert move(stored, "project", pause=0.004).wait() == 0
+    whole = time.monotonic() - begun
     for number in range(25):
         mode = "project" if mode_of(stored) == "global" else "global"
         process = move(stored, mode, pause=0.004)
-        time.sleep(chance.random() * 0.25)
+        time.sleep(chance.random() * whole)
         process.send_signal(signal.SIGKILL)
         killed += process.wait() == -signal.SIGKILL
         assert stored.names() == names, number

@@ -14,6 +14,8 @@ import pytest
 from cli.conftest import InProcess, cli  # noqa: F401  the fixture
 from rewind_cli import git, tree_state
 
+pytestmark = pytest.mark.slow  # many processes of git
+
 WRITER = "f" * 32
 ID, OTHER = "a" * 32, "b" * 32
 CONTENT = b"hello\n"

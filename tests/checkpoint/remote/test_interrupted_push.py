@@ -13,6 +13,8 @@ import pytest
 
 from rewind_cli import Rewind, git
 
+pytestmark = pytest.mark.slow  # many processes of git
+
 
 @pytest.fixture
 def bare(tmp_path: Path, home: Path) -> Path:

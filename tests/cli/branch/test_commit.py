@@ -13,6 +13,8 @@ from chat_scene import Scene
 from cli.conftest import InProcess
 from rewind_cli import differences, git, git_state, git_status, tree_state
 
+pytestmark = pytest.mark.slow  # many processes of git
+
 
 class Desk:
     """A repository, an agent with hooks, and a picture of what must not be touched."""

@@ -22,6 +22,8 @@ from rewind.controller import Controller
 from rewind.snapshot.trees.tree import DIR
 from rewind_cli import Rewind, git, git_state, tree_state
 
+pytestmark = pytest.mark.slow  # many processes of git
+
 KEY = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6"
 
 
