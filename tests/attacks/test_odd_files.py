@@ -180,7 +180,7 @@ def test_a_huge_sparse_file_takes_neither_space_nor_time(rewind: Rewind) -> None
         file.truncate(90 << 20)
     rewind.init()
     used = sum(p.stat().st_size for p in rewind.state.rglob("*") if p.is_file())
-    assert used < 8 << 20
+    assert used < 16 << 20  # with what packing in the background writes for a moment
     assert [u["path"] for u in rewind.json("status", "--unprotected")["unprotected"]] == ["sparse"]
 
 
