@@ -1,8 +1,8 @@
 """What is different where `scripts/other-pythons` runs the tests. The default Python runs all, in full.
 
-The others run the tests that are not `slow`, and the oldest also the slow ones of files, hooks and git. They leave
-out what is never used with them, and make fewer random examples: what a Python does in another way shows in a
-few of them, and the rare ones are a matter of the program alone.
+The others run the tests that are not `slow`, and the oldest also the slow ones of files, hooks and git. They
+leave out what is never used with them, and make fewer random examples: what a Python does in another way
+shows in a few of them, and the rare ones are a matter of the program alone.
 """
 
 from __future__ import annotations
