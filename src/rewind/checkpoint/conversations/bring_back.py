@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import time
+from typing import Any, BinaryIO
 
 from rewind.agents.profile import TREE, Profile
 from rewind.agents.registry import is_under_root, profile_named
 from rewind.checkpoint.conversations.known_forks import Branches, new_branch
 from rewind.checkpoint.conversations.which_session import recorded_session
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.project.unfinished import Unfinished
 from rewind.checkpoint.records.record import Record, cursor_of, iso_time
 from rewind.checkpoint.repair.backup_sums import sum_of
@@ -37,12 +39,6 @@ from rewind.transcript.write.fork import Fork, temp_of, write_fork
 from rewind.transcript.write.import_session import check_client
 from rewind.transcript.write.in_place import rewrite
 from rewind.transcript.write.sidecars import INDEX, add_to_index, sidecar_paths, update_index
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, BinaryIO
-
-    from rewind.checkpoint.project.state import State
 
 BACKUPS = "transcript-backup"
 _WORTH_COUNTING = 8 << 20  # turns of a longer conversation are counted when somebody looks at it

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
+from rewind.checkpoint.conversations.session_tree import SessionInfo
 from rewind.checkpoint.conversations.trash import checked_fork
 from rewind.checkpoint.conversations.which_session import recorded_session
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.project.unfinished import Unfinished
 from rewind.errors import NotAFork, RewindError
 from rewind.transcript.liveness import is_open
 from rewind.transcript.write.fork import temp_of
 from rewind.transcript.write.retitle import given_title, keeps_titles, retitle, rewrites
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.checkpoint.conversations.session_tree import SessionInfo
-    from rewind.checkpoint.project.state import State
 
 
 def title_change(info: SessionInfo, name: str) -> dict[str, Any]:

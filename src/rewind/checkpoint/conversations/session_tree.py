@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import time
+from typing import Any
 
+from rewind.agents.profile import Profile
 from rewind.checkpoint.conversations.known_forks import Branches, ancestors
 from rewind.checkpoint.conversations.which_session import recorded_files, recorded_sessions
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.files.fork_code import replaced_code
 from rewind.errors import RewindError
 from rewind.fast import quickjson
@@ -14,13 +17,6 @@ from rewind.transcript.find import SessionFile, project_sessions
 from rewind.transcript.liveness import Clients
 from rewind.transcript.read.titles import plain_title
 from rewind.transcript.turns.turn_index import open_turns, stamp_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.agents.profile import Profile
-    from rewind.checkpoint.project.state import State
 
 _INSERT = "INSERT OR REPLACE INTO transcripts VALUES(?, ?, ?)"
 

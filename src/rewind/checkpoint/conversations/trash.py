@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+from typing import Any
 
 from rewind import jsonfile
+from rewind.agents.profile import Profile
 from rewind.agents.registry import is_under_root, profile_named
 from rewind.checkpoint.conversations.bring_back import note_in_index
 from rewind.checkpoint.conversations.known_forks import Branches
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.project.unfinished import Unfinished
 from rewind.errors import NotAFork, PlaceTaken, RewindError
 from rewind.files import draft_of, make_private_dir
@@ -16,13 +19,6 @@ from rewind.transcript.names import SUFFIX, is_session_id, session_id_of
 from rewind.transcript.write.import_session import give, take
 from rewind.transcript.write.in_place import copy_whole
 from rewind.transcript.write.sidecars import remove_from_index, sidecar_paths
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.agents.profile import Profile
-    from rewind.checkpoint.project.state import State
 
 TRASH = "trash"
 ABOUT = "fork.json"  # in each directory of the trash: what lies there and where it was

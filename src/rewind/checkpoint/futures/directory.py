@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+from typing import Any
 
 from rewind.checkpoint.futures.where import place_at, plain_place
 from rewind.checkpoint.project.known_stores import change
 from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source
 from rewind.errors import RewindError
 from rewind.paths import Project
@@ -18,12 +20,6 @@ from rewind.snapshot.scan.scan import scan
 from rewind.snapshot.trees.change import Paths, differences
 from rewind.snapshot.trees.listing import uncovered
 from rewind.snapshot.trees.tree import FILES, UNCOVERED, TreeEntry
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.checkpoint.records.record import Record
 
 _STAGING = b".rewind-tmp-"
 

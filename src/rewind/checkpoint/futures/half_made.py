@@ -4,20 +4,16 @@ A note that a killed process left behind is how `rewind forks` knows what to off
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from rewind import jsonfile
 from rewind.checkpoint.conversations.known_forks import Branches
 from rewind.checkpoint.futures.directory import clear, foreign_file, forget_broken, forget_place, work_trees
 from rewind.checkpoint.project.identity import sweep_place
+from rewind.checkpoint.project.state import State
 from rewind.errors import WorkNotSaved
 from rewind.files import fsync_dir, make_private_dir
 from rewind.transcript.write.content import new_session_id
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.checkpoint.project.state import State
 
 NOTES = "making"
 _MAX_BYTES = 1 << 16

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from rewind.agents.registry import profile_named
 from rewind.checkpoint.conversations.known_forks import Branches
@@ -17,11 +18,6 @@ from rewind.index import MAIN
 from rewind.paths import Project
 from rewind.transcript.find import SessionFile, latest_sessions, session_anywhere
 from rewind.transcript.turns.turn_index import open_turns
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 
 _SHORTEST = 6  # of a session's id that names it
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 from shlex import quote
+from typing import TYPE_CHECKING
 
 from rewind.checkpoint.conversations.bring_back import Home, make_fork
 from rewind.checkpoint.conversations.known_forks import Branches
@@ -31,7 +32,6 @@ from rewind.transcript.kinds import kind_of
 from rewind.transcript.write.content import new_session_id
 from rewind.transcript.write.copying import copy_range
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.snapshot.scan.build import Progress
 

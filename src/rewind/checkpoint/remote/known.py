@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from rewind import jsonfile
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import is_hex
 from rewind.checkpoint.remote.url import checked_url, is_remote_name
 from rewind.errors import RemoteExists, RemoteNotFound, StoreDamaged, UsageError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.checkpoint.project.state import State
 
 FILE = "remotes.json"
 FOLDER = "remote.git"  # the private repository, made on first use

@@ -6,27 +6,23 @@ The one place that decides it, for the plan of a rewind as well as for a page of
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from typing import BinaryIO
 
 from rewind.agents.profile import Profile, pick
 from rewind.checkpoint.conversations.known_forks import Branches, ancestors
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record, cursor_of, noted_place, seconds_of, session_of
 from rewind.checkpoint.rewind.log.operations import FUTURE
 from rewind.index import MAIN
+from rewind.transcript.find import SessionFile
 from rewind.transcript.place.cursor import place_in
 from rewind.transcript.read.chain import Tail
 from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.entries import entry_of
 from rewind.transcript.read.lines import events_forward
 from rewind.transcript.read.prompts import content_of, prompt_text
+from rewind.transcript.turns.turn_blocks import TurnText
 from rewind.transcript.turns.turn_index import open_turns
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import BinaryIO
-
-    from rewind.checkpoint.project.state import State
-    from rewind.transcript.find import SessionFile
-    from rewind.transcript.turns.turn_blocks import TurnText
 
 _LONGEST_TURN = 64 << 20  # so far a turn is searched for its first tool call
 _AFTER_A_TURN = ("Stop", "SessionEnd", "")  # an empty one: saved by a person

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from rewind.checkpoint.project.state import State
 from rewind.errors import RewindError
+from rewind.transcript.find import SessionFile
 from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.lines import events_forward
 from rewind.transcript.read.prompts import prompt_text
 from rewind.transcript.turns.turn_index import TurnIndex, open_turns
 from rewind.transcript.turns.turn_tree import SHORT, Row
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import BinaryIO
-
-    from rewind.checkpoint.project.state import State
-    from rewind.transcript.find import SessionFile
 
 
 class Found:

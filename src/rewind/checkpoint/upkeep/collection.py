@@ -7,7 +7,11 @@ at a time. So each time the lock is had again, what has come since is looked at 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.remote.disk_space import collect_repository
 from rewind.checkpoint.rewind.log.lineage import lineage
 from rewind.checkpoint.rewind.log.operations import FILE as OPERATIONS
@@ -28,12 +32,7 @@ from rewind.errors import StoreDamaged
 from rewind.files import Lock, fsync_dir
 from rewind.store.space import begin_upkeep, end_upkeep, write_back
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
     from rewind.snapshot.scan.build import Progress
 
 GC_LOCK = "gc.lock"

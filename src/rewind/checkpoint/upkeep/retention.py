@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable, Set
+from typing import TYPE_CHECKING
 
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import ARCHIVE, FORMAT, Record
 from rewind.checkpoint.remote.disk_space import repository_bytes
 from rewind.checkpoint.rewind.log.lineage import Lineage, here_in_all_places, lineage
 from rewind.checkpoint.rewind.log.operations import KEPT_STEPS
 from rewind.checkpoint.save.links import FILE as CHAT
 from rewind.checkpoint.save.links import body_of, header_of, links_of, newest_versions
+from rewind.config.load import Settings
 from rewind.errors import StoreDamaged
 from rewind.snapshot.trees.tree import CHUNKED, DIR, FILE, Tree, decode_pieces
+from rewind.store.objects import ObjectStore
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Set
-
-    from rewind.checkpoint.project.state import State
-    from rewind.config.load import Settings
     from rewind.snapshot.scan.build import Progress
-    from rewind.store.objects import ObjectStore
 
 KEPT_NEWEST = 20
 _HOUR, _DAY = 3600.0, 86400.0

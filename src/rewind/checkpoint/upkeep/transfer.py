@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, BinaryIO
 
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import KINDS, Record, is_name, is_timestamp
 from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.save.create import new_record
@@ -15,12 +18,7 @@ from rewind.snapshot.archive.portable import Imported, links_out, read_snapshot,
 from rewind.snapshot.trees.listing import uncovered
 from rewind.snapshot.trees.tree import Tree
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, BinaryIO
-
-    from rewind.checkpoint.project.state import State
     from rewind.snapshot.scan.build import Progress
 
 _LONGEST_DESCRIPTION = 1000

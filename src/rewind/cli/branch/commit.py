@@ -9,16 +9,15 @@ since.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from rewind.cli.branch.commit_todo import edited, in_editor
 from rewind.cli.output.style import paint, path_json
 from rewind.cli.parse.session import Args, Parser, answer, note, open_controller
 from rewind.errors import UsageError
 from rewind.words import and_more, plural, safe, shown
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.checkpoint.turns.commit.commit import Committed, Made
 
 summary = "make git commits from turns, on a new branch"

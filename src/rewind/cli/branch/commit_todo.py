@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from rewind.errors import RewindError, UsageError
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rewind.checkpoint.turns.commit.commit import Draft
 
 _HELP = """

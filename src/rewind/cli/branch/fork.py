@@ -10,16 +10,15 @@ Name a turn as everywhere else: `t4` is before it, `t4+` after it. A checkpoint 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.parse.session import Args, Parser, answer, note, open_controller
 from rewind.controller import AtCheckpoint, AtTurn, Controller, turn_name
 from rewind.errors import UsageError
 from rewind.words import and_more, plural, quoted, safe
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.checkpoint.futures.make import Future
     from rewind.checkpoint.rewind.target import Target
 

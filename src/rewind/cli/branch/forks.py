@@ -11,6 +11,8 @@ with --run what a command says in each; `adopt` brings the code and the conversa
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rewind.cli.branch.futures import adopt, bring_back, compare, print_lanes, remove_lanes, split_lanes
 from rewind.cli.look.sessions import print_tree, session_json
 from rewind.cli.output.style import paint
@@ -19,7 +21,6 @@ from rewind.controller import Controller, lane_shape
 from rewind.errors import UsageError
 from rewind.words import plural, safe
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.conversations.session_tree import SessionInfo
 

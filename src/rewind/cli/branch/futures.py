@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from rewind.cli.go_back.merging import run_adopt
 from rewind.cli.output.columns import in_columns
@@ -11,7 +12,6 @@ from rewind.controller import Adopted, Controller, lane_shape
 from rewind.errors import DONE, FutureNotFound, UsageError
 from rewind.words import safe
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.futures.known import Lane
 

@@ -11,6 +11,7 @@ contains anything suspicious is refused as a whole.
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, Any
 
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.parse.arguments import at_least_one
@@ -19,10 +20,7 @@ from rewind.controller import Controller
 from rewind.paths import current_dir
 from rewind.words import plural, safe
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.checkpoint.share.taking.arrive import Added
     from rewind.checkpoint.share.taking.open_file import Opened
 

@@ -10,6 +10,9 @@ taken, and the exit code is 3 if there are others.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from rewind.cli.output.ask import has_terminal
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.parse.arguments import at_least_one
@@ -17,10 +20,7 @@ from rewind.cli.parse.session import Args, Parser, note, note_some, open_control
 from rewind.errors import DONE, PARTIAL
 from rewind.words import plural, safe, size
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rewind.checkpoint.remote.pull.pull import Pulled
 
 summary = "bring what others have pushed, as lanes of their own"

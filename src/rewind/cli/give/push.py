@@ -10,17 +10,16 @@ each machine writes to a place of its own there.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
 from rewind.cli.output.ask import has_terminal
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import path_json
 from rewind.cli.parse.session import Args, Parser, answer, note, note_some, open_controller
 from rewind.words import plural, shown, size
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
     from rewind.checkpoint.remote.push.push import Pushed
     from rewind.checkpoint.share.giving.left_out import LeftOut
 

@@ -8,6 +8,7 @@ a remote sends nothing; `rewind push` does. Removing one deletes nothing there.
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING, Any
 
 from rewind.cli.output.ask import has_terminal
 from rewind.cli.output.columns import in_columns
@@ -16,10 +17,7 @@ from rewind.controller import Controller, checked_url, shown_url, timestamp
 from rewind.errors import DONE, RemoteExists, UsageError
 from rewind.words import age, plural, safe, size
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.checkpoint.remote.known import Remote
     from rewind.checkpoint.remote.status import RemoteStatus
 

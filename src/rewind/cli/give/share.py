@@ -9,6 +9,8 @@ To keep everything for yourself, secrets included, use `rewind export` instead.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from rewind.cli.give.push import left_out_json, secrets_json
 from rewind.cli.output.ask import ask_yes, has_terminal
 from rewind.cli.output.progress import ProgressLine
@@ -16,10 +18,7 @@ from rewind.cli.parse.session import Args, Parser, answer, note, note_some, open
 from rewind.errors import FAILED
 from rewind.words import and_more, plural, safe, shown, size
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.checkpoint.share.giving.give import Sharing
 
 summary = "write a session, turns or a checkpoint into a file for others"

@@ -5,17 +5,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from rewind.cli.output.style import paint, path_json
 from rewind.cli.parse.session import Args, Parser, answer, open_controller
+from rewind.controller import Controller
 from rewind.errors import DONE, UsageError
 from rewind.words import age, plural, safe, shown
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.checkpoint.rewind.log.operations import Operation
-    from rewind.controller import Controller
 
 summary = "list what Rewind did, and what can be undone"
 examples = ("rewind ops", "rewind ops show 3f9a1c2e", "rewind ops --json")

@@ -14,21 +14,18 @@ brings them back.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from rewind.cli.output.style import paint, path_json
 from rewind.cli.parse.session import Args, Parser, answer, note, open_controller, voice
-from rewind.controller import read_log
+from rewind.controller import Controller, read_log
 from rewind.errors import DONE, PARTIAL, UsageError
 from rewind.words import age, plural, quoted, safe, shown
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.turns.bisect.bisect import Bisected
-    from rewind.controller import Controller
 
 summary = "find the turn that broke a command"
 examples = ("rewind bisect run -- make test", "rewind bisect run --good t3 -- pytest tests/test_login.py",

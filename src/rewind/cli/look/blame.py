@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import time
+from typing import TYPE_CHECKING, Any
 
 from rewind.cli.output.columns import cells, cut
 from rewind.cli.output.pager import add_pager_option, paged
@@ -18,10 +19,7 @@ from rewind.cli.parse.session import Args, Parser, note_left_out, open_controlle
 from rewind.errors import UsageError
 from rewind.words import age, safe
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.checkpoint.turns.blame.blame import Blame, BlamedLine
 
 summary = "show which turn wrote each line of a file"

@@ -9,6 +9,8 @@ from __future__ import annotations
 import base64
 import os
 import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from rewind.cli.output.style import kind_of, path_json, visible
 from rewind.cli.parse.arguments import project_path
@@ -17,11 +19,7 @@ from rewind.controller import DIR, LINK, UNCOVERED, entry_at, is_binary, pieces_
 from rewind.errors import PathNotFound, RewindError, UsageError
 from rewind.words import shown
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
     from rewind.checkpoint.records.source import Source
     from rewind.snapshot.trees.tree import TreeEntry
 

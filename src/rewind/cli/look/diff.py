@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rewind.cli.output.change_lines import rename_text, renames_in
 from rewind.cli.output.diffstat import stat_lines, total_line
@@ -21,10 +22,7 @@ from rewind.cli.parse.session import Args, Parser, note, open_controller, print_
 from rewind.controller import Controller, Difference, compare
 from rewind.words import explain, shown
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, BinaryIO
-
     from rewind.snapshot.diff.compare import Comparison, Read
     from rewind.snapshot.diff.rename import Rename
 

@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import time
 from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 from rewind.cli.output.style import paint, path_json
 from rewind.cli.parse.session import Args, Parser, answer, note, note_left_out, open_controller, print_json
-from rewind.controller import is_timestamp, timestamp
+from rewind.controller import Controller, is_timestamp, timestamp
 from rewind.errors import RewindError, UsageError
 from rewind.words import age, and_more, plural, safe, shown
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.checkpoint.search.code import CodeFound
     from rewind.checkpoint.search.prompts import Found
-    from rewind.controller import Controller
 
 summary = "search your prompts, or the code in checkpoints"
 examples = ("rewind grep parser", 'rewind grep -i "clean up"', "rewind grep parser --session 3f2a9c11 --json",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from rewind.cli.output.changed import lines
 from rewind.cli.output.columns import cut, line_room
@@ -12,17 +14,12 @@ from rewind.cli.output.patch import for_terminal, patch
 from rewind.cli.output.style import paint, path_json
 from rewind.cli.parse.arguments import project_path
 from rewind.cli.parse.session import Args, Parser, note_left_out, open_controller, print_json
-from rewind.errors import PathNeverSeen
+from rewind.controller import Controller
+from rewind.errors import PathNeverSeen, RewindError
 from rewind.words import age, plural, safe, shortened, shown
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
     from rewind.checkpoint.search.file_log import LogEntry
-    from rewind.controller import Controller
-    from rewind.errors import RewindError
     from rewind.snapshot.diff.patch import Line
 
 summary = "show which checkpoints changed a file, and after which prompt"

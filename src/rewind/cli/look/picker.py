@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from rewind.cli.go_back.restored import exit_code, print_code, tell_chat, tell_code
 from rewind.cli.output.progress import ProgressLine
@@ -15,7 +16,6 @@ from rewind.errors import DONE, NotInitialised, RewindError
 from rewind.paths import current_dir
 from rewind.words import age, plural, safe, shortened
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.map.by_session import Item
     from rewind.checkpoint.rewind.outcome import Outcome

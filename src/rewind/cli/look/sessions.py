@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import time
+from typing import TYPE_CHECKING, Any
 
 from rewind.cli.output.columns import cells, cut, line_room
 from rewind.cli.output.style import paint
@@ -15,10 +16,7 @@ from rewind.controller import iso_time, plain_title, read_index
 from rewind.errors import UsageError
 from rewind.words import age, plural, safe
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.checkpoint.conversations.only_here import Kept
     from rewind.checkpoint.conversations.session_tree import SessionInfo
     from rewind.transcript.read.index import SessionIndex, Turn

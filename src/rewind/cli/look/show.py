@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from typing import TYPE_CHECKING, Any
 
 from rewind.cli.look.show_turn import Turn, find_turn, print_turn, turn_json
 from rewind.cli.output.change_lines import change_lines, painted, renames_in
@@ -16,10 +17,7 @@ from rewind.controller import Controller, Difference, kept_outside, torn_paths, 
 from rewind.errors import CheckpointNotFound
 from rewind.words import age, plural, safe, shown, size
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.files.git_since import GitSince
     from rewind.checkpoint.select.last_prompt import LastPrompt

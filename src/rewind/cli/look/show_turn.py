@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import sys
 import time
+from typing import TYPE_CHECKING, Any
 
 from rewind.cli.look.list.list_turns import changed
 from rewind.cli.output.change_lines import change_lines, painted, renames_in
 from rewind.cli.output.style import paint, path_json
 from rewind.cli.parse.session import note
+from rewind.controller import Controller
 from rewind.words import age, plural, safe
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.checkpoint.map.turn_map import MapRow
     from rewind.checkpoint.records.timeline import Brief
-    from rewind.controller import Controller
 
 _FIRST = 20
 _WIDE = 19

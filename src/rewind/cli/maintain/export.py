@@ -7,6 +7,7 @@ The file is a tar.gz with everything that the checkpoint holds: also what git ig
 from __future__ import annotations
 
 import sys
+from typing import BinaryIO
 
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import path_json
@@ -14,10 +15,6 @@ from rewind.cli.parse.arguments import SELECTOR
 from rewind.cli.parse.session import Args, Parser, answer, note, open_controller
 from rewind.errors import DONE, UsageError
 from rewind.words import plural, shown, size
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import BinaryIO
 
 summary = "write a checkpoint into one file"
 examples = ("rewind export last ../before-the-move.tar.gz",

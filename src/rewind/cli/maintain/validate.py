@@ -10,22 +10,20 @@ restored in part, and are whole again once the same content turns up in the proj
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, Any
 
 from rewind.cli.output.ask import ask_yes, has_terminal
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint, path_json
 from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
+from rewind.controller import Controller
 from rewind.errors import DAMAGED, DONE, FAILED, PARTIAL, UsageError
 from rewind.words import plural, safe, shown
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.checkpoint.repair.check_records import Problem
     from rewind.checkpoint.repair.damage import Lacks
     from rewind.checkpoint.repair.repair import Repaired
-    from rewind.controller import Controller
 
 summary = "check every checkpoint, and repair what is damaged"
 examples = ("rewind validate", "rewind validate --deep        # read everything",

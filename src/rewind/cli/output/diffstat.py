@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rewind.cli.output.change_lines import mode_remark
 from rewind.cli.output.columns import cells, fitted
 from rewind.cli.output.style import paint
@@ -9,7 +11,6 @@ from rewind.controller import comparing as c
 from rewind.controller import describe_sizes
 from rewind.words import plural, shown
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.snapshot.diff.compare import Comparison
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 from rewind.cli.output.style import paint, visible
 from rewind.controller import comparisons, patch_lines
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rewind.snapshot.diff.compare import Read
     from rewind.snapshot.diff.patch import Line
     from rewind.snapshot.trees.tree import TreeEntry

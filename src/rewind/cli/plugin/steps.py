@@ -4,6 +4,7 @@ forward again."""
 from __future__ import annotations
 
 from itertools import chain, islice
+from typing import TYPE_CHECKING, Any
 
 from rewind.cli.output.patch import patch, readable
 from rewind.cli.plugin.plans import counts, outcome_answer, plan_answer, quoted
@@ -15,19 +16,16 @@ from rewind.controller import (
     AtTurn,
     BeforeOperation,
     BeforePrompts,
+    Controller,
     set_value,
 )
 from rewind.errors import UsageError
 from rewind.words import plural, safe
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.checkpoint.rewind.log.operations import Operation
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target
-    from rewind.controller import Controller
 
 FOLLOW = "plugin.followRewind"
 _MOST_LINES = 300  # of a diff, in a pane

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import os
+from typing import Any
 
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint
@@ -32,14 +33,9 @@ from rewind.controller import (
     unset_value,
 )
 from rewind.errors import DONE, PARTIAL, NotInitialised, UsageError
+from rewind.install.machine.installer import Registered
 from rewind.paths import Project, rewind_home
 from rewind.words import safe
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.install.machine.installer import Registered
 
 MODE = "storage.mode"
 summary = "show or change the settings"
@@ -122,7 +118,6 @@ class _Place:
             if args.project:
                 raise
         self.everywhere = args.everywhere or self.project is None
-
 
     def file_for(self, key: str) -> tuple[str, bool]:
         """The file that a change of `key` goes to, and whether it is the project's."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, Any
 
 from rewind.cli.parse.session import Args, note
 from rewind.controller import load_usable
@@ -19,11 +20,9 @@ from rewind.install.machine.system import System
 from rewind.paths import Project, current_dir
 from rewind.words import safe
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.agents.profile import Profile
+
 
 def are_given(args: Args) -> bool:
     """Whether the hooks are to be changed."""

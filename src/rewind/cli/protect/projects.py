@@ -6,16 +6,15 @@ The checkpoints of a project that is gone can be written to another directory:
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from rewind.cli.output.style import paint
 from rewind.cli.parse.session import Args, Parser, note, print_json
 from rewind.controller import all_projects
 from rewind.paths import rewind_home
 from rewind.words import plural, safe
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.checkpoint.project.all_projects import ProjectInfo
 
 summary = "list all your projects that have checkpoints"

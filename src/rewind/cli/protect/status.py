@@ -5,6 +5,8 @@ With `--unprotected`: every path that the checkpoints do not hold, and why.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from rewind.cli.look.sessions import kept_json, tell_kept
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint, path_json
@@ -12,10 +14,7 @@ from rewind.cli.parse.session import Args, Parser, note, open_controller, print_
 from rewind.cli.protect import unprotected
 from rewind.words import age, and_more, plural, safe, shown, size
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.checkpoint.project.missed import Missed
     from rewind.checkpoint.project.status import Status
 

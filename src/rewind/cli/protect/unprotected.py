@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, Any
 
 from rewind.cli.output.style import paint
 from rewind.cli.parse.session import note
 from rewind.controller import Reasons
 from rewind.words import explain, plural, safe, shown
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.checkpoint.project.status import Status
     from rewind.config.load import Settings
 

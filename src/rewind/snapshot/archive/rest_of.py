@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rewind.errors import ArchiveRefused
 from rewind.snapshot.archive.portable import TOP, Builder, Imported, open_archive, read_manifest
 from rewind.snapshot.trees.tree import MISSING, is_git_dir
 from rewind.store.archive import ArchiveReader
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.store.blobs import BlobSink
 

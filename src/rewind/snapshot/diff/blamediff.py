@@ -3,13 +3,13 @@ of them: of each text only the part that differs from the next one is taken apar
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from rewind.snapshot.diff.linediff import changed_blocks
 from rewind.snapshot.diff.textdiff import lines_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rewind.snapshot.diff.linediff import Block
 
 _TAIL = 1024  # git leaves out what both end with, in steps of so many bytes

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
 
 _MOST_INDENT, _MOST_BLANKS, _MOST_SLIDING = 200, 20, 100
 

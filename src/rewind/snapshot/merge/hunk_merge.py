@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import Any
+
 from rewind.errors import HunkChanged
-from rewind.snapshot.diff.compare import TEXT, compare
+from rewind.snapshot.diff.compare import TEXT, Comparison, compare
 from rewind.snapshot.diff.textdiff import hunks
 from rewind.snapshot.merge.three_way import Side, TreeMerge, file_entry
-from rewind.snapshot.trees.tree import FILES
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
-
-    from rewind.snapshot.diff.compare import Comparison
-    from rewind.snapshot.trees.tree import TreeEntry
+from rewind.snapshot.trees.tree import FILES, TreeEntry
 
 
 class HunkMerge(TreeMerge):

@@ -3,10 +3,11 @@ one, and the same text between conflict markers."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rewind.snapshot.diff.linediff import changed_blocks
 from rewind.snapshot.diff.textdiff import lines_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.snapshot.diff.linediff import Block
 

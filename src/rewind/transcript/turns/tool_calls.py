@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.agents.profile import Profile
+from rewind.agents.profile import Profile
 
 _TELLING = ("file_path", "path", "notebook_path", "command", "pattern", "url", "query", "description",
             "prompt", "subject")

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from rewind.agents.profile import pick
+from typing import Any
+
+from rewind.agents.profile import Profile, pick
 from rewind.transcript.find import where_began
 from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.entries import entry_of
 from rewind.transcript.read.lines import events_forward
 from rewind.transcript.read.prompts import content_of
 from rewind.transcript.turns.tool_calls import files_named, summary_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.agents.profile import Profile
 
 _LONGEST = 64 << 20  # so far a turn is read
 _MOST = 1000

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from typing import BinaryIO
+
+from rewind.agents.profile import Profile
+from rewind.transcript.place.cut import Cut
 from rewind.transcript.read.chain import follow, parent_of
-from rewind.transcript.read.entries import entry_of
+from rewind.transcript.read.entries import Entry, entry_of
 from rewind.transcript.read.leaf import named_leaf
 from rewind.transcript.read.lines import events_forward
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import BinaryIO
-
-    from rewind.agents.profile import Profile
-    from rewind.transcript.place.cut import Cut
-    from rewind.transcript.read.entries import Entry
 
 
 def kept_ranges(file: BinaryIO, profile: Profile, cut: Cut) -> list[tuple[int, int]]:

@@ -7,13 +7,9 @@ from __future__ import annotations
 
 import os
 
-from rewind.agents.profile import pick
+from rewind.agents.profile import Profile, pick
 from rewind.errors import ClientFailed, ClientMissing
 from rewind.transcript.read.lines import events_forward, open_transcript
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.agents.profile import Profile
 
 _PATIENCE = 120.0  # seconds; opencode 1.18 takes one, and a busy machine some more
 

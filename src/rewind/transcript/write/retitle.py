@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from rewind.agents.profile import holds, pick
+from rewind.agents.profile import Profile, holds, pick
 from rewind.files import write_all
 from rewind.transcript.names import session_id_of
 from rewind.transcript.place.cursor import header_length
@@ -18,10 +18,6 @@ from rewind.transcript.read.titles import ends_backward
 from rewind.transcript.write.content import title_lines, titled_header
 from rewind.transcript.write.copying import copy_range
 from rewind.transcript.write.in_place import refill
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.agents.profile import Profile
 
 
 def keeps_titles(profile: Profile) -> bool:

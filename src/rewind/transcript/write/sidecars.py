@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import Any
 
+from rewind.agents.profile import Profile
 from rewind.errors import RewindError
 from rewind.fast import quickjson
 from rewind.files import read_bounded, sweep_drafts, write_atomic
 from rewind.transcript.names import stem
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from rewind.agents.profile import Profile
 
 INDEX = "sessions-index.json"
 _MAX_BYTES = 64 << 20

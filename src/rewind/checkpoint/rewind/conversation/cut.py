@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, Any
 
 from rewind.agents.registry import is_under_root, profile_named
 from rewind.checkpoint.conversations.bring_back import (
@@ -16,26 +17,23 @@ from rewind.checkpoint.conversations.bring_back import (
     refuse_if_open,
     rewrite_in_place,
 )
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.conversation import effects
 from rewind.checkpoint.rewind.conversation.effects import was_done
 from rewind.checkpoint.rewind.conversation.outcome import Conversations
+from rewind.checkpoint.rewind.destination import Destination
 from rewind.checkpoint.rewind.files.outside import OUTSIDE
 from rewind.checkpoint.rewind.log import operations as ops
-from rewind.checkpoint.rewind.log.operations import FORK
+from rewind.checkpoint.rewind.log.operations import FORK, Operation
+from rewind.checkpoint.rewind.outcome import Outcome
 from rewind.errors import NoConversation, NothingBeforeCut, RewindError, SessionInUse, TranscriptRewritten
 from rewind.transcript.kinds import kind_of
 from rewind.transcript.names import session_id_of
 from rewind.transcript.place.cut import Cut
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.rewind.destination import Destination
-    from rewind.checkpoint.rewind.log.operations import Effect, Operation
-    from rewind.checkpoint.rewind.outcome import Outcome
+    from rewind.checkpoint.rewind.log.operations import Effect
 
 
 # which conversation, and where it is cut

@@ -15,7 +15,9 @@ outside  files outside the project were written or deleted; see `outside`
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, Any
 
+from rewind.agents.profile import Profile
 from rewind.agents.registry import profile_named
 from rewind.checkpoint.conversations.bring_back import (
     BACKUPS,
@@ -38,7 +40,9 @@ from rewind.checkpoint.conversations.trash import (
 )
 from rewind.checkpoint.conversations.which_session import recorded_session
 from rewind.checkpoint.futures import away
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.project.unfinished import Unfinished
+from rewind.checkpoint.rewind.conversation.outcome import Conversations
 from rewind.checkpoint.rewind.files import outside
 from rewind.checkpoint.rewind.log.operations import FORK
 from rewind.errors import NotAFork, RewindError, SessionInUse
@@ -53,13 +57,7 @@ from rewind.transcript.read.lines import end_of_lines, events_forward, open_tran
 from rewind.transcript.write.fork import temp_of
 from rewind.transcript.write.in_place import put_back, same_bytes
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.agents.profile import Profile
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.rewind.conversation.outcome import Conversations
     from rewind.checkpoint.rewind.log.operations import Effect
 
 

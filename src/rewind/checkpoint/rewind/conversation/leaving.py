@@ -5,11 +5,8 @@ from __future__ import annotations
 import time
 
 from rewind.agents.registry import profile_for
+from rewind.checkpoint.project.state import State
 from rewind.transcript.liveness import is_open
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
 
 _PATIENCE = 3.0  # seconds
 

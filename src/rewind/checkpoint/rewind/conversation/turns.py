@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import time
+from typing import TYPE_CHECKING, BinaryIO
 
+from rewind.agents.profile import Profile
 from rewind.checkpoint.conversations.bring_back import ConversationPlan
 from rewind.checkpoint.conversations.which_session import choose_session, recorded_session, session_at
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind import target as targets
 from rewind.checkpoint.rewind.code_at import CodeAt, PromptAt, SessionCode, prompt_at
 from rewind.checkpoint.rewind.destination import Destination
@@ -14,6 +17,7 @@ from rewind.checkpoint.rewind.files.code import Wanted
 from rewind.checkpoint.rewind.files.fork_code import replaced_code
 from rewind.checkpoint.rewind.finish import finish
 from rewind.checkpoint.rewind.log import operations as ops
+from rewind.checkpoint.rewind.target import Request
 from rewind.errors import (
     CompactedAway,
     NoParent,
@@ -38,16 +42,10 @@ from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.entries import entry_of
 from rewind.transcript.read.lines import end_of_lines, events_forward
 from rewind.transcript.turns.turn_index import TurnIndex, open_turns
+from rewind.transcript.turns.turn_tree import Row
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import BinaryIO
-
-    from rewind.agents.profile import Profile
-    from rewind.checkpoint.project.state import State
     from rewind.checkpoint.rewind.destination import Resolver
-    from rewind.checkpoint.rewind.target import Request
-    from rewind.transcript.turns.turn_tree import Row
 
 
 def _before_prompts(state: State, request: Request, target: targets.BeforePrompts) -> Destination:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+from typing import TYPE_CHECKING
 
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.repair.missing import leave_out_missing
 from rewind.checkpoint.rewind.files.code import incomplete
@@ -14,10 +17,7 @@ from rewind.snapshot.apply.apply import Applier
 from rewind.snapshot.trees.change import Change, Paths
 from rewind.snapshot.trees.tree import EMPTY
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
     from rewind.snapshot.scan.build import Progress
 
 

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
 
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.rewind.files.file_plan import Kept
 from rewind.checkpoint.rewind.log import operations as ops
+from rewind.checkpoint.rewind.merge.merging import Merging
+from rewind.checkpoint.turns.spans import Span
 from rewind.errors import ChangedSincePlan, PathNotChanged
 from rewind.snapshot.merge.hunk_merge import HunkMerge
 from rewind.snapshot.merge.three_way import MOST_BYTES, Clash, Side, TreeMerge
+from rewind.snapshot.rules.rules import Rules
+from rewind.snapshot.scan.build import Snapshot
 from rewind.snapshot.scan.live import read_live
 from rewind.snapshot.trees.change import Paths
 from rewind.snapshot.trees.content import whole
@@ -17,16 +24,7 @@ from rewind.snapshot.trees.tree import CHUNKED, FILE, Tree, TreeEntry, decode_pi
 from rewind.store.blobs import oid_of
 from rewind.words import explain, printable, quoted
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.rewind.merge.merging import Merging
-    from rewind.checkpoint.turns.spans import Span
-    from rewind.snapshot.rules.rules import Rules
-    from rewind.snapshot.scan.build import Snapshot
     from rewind.store.blobs import Blobs
 
 _NOW = "now"

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from rewind.checkpoint.rewind.log import operations as ops
+from rewind.checkpoint.turns.spans import Span
 from rewind.words import plural, printable, quoted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rewind.checkpoint.turns.spans import Span
 
 _DONE = {ops.REVERT: "Reverted", ops.APPLY: "Applied", ops.ADOPT: "Adopted"}
 

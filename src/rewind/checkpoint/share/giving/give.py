@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.share.giving.conversations import OutConversation, Said
 from rewind.checkpoint.share.giving.left_out import LeftOut, Policy
 from rewind.checkpoint.share.giving.outgoing import Outgoing
 from rewind.checkpoint.share.giving.package import Package
@@ -9,10 +13,7 @@ from rewind.checkpoint.share.giving.what import what
 from rewind.checkpoint.upkeep.transfer import check_target, write_new_file
 from rewind.snapshot.rules.reasons import Reasons
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.share.giving.conversations import OutConversation, Said
     from rewind.snapshot.scan.build import Progress
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rewind.checkpoint.share.giving import secrets
 from rewind.checkpoint.share.path_names import case_clashes
@@ -17,7 +18,6 @@ from rewind.snapshot.trees.content import whole
 from rewind.snapshot.trees.tree import DIR, FILE, FILES, LINK, UNCOVERED, Tree, TreeEntry, is_git_dir
 from rewind.store.blobs import CHUNK
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.store.blobs import Blobs
 

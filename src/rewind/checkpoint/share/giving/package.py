@@ -10,16 +10,14 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rewind.checkpoint.share.entries import FORMAT, encode_entry
+from rewind.checkpoint.share.giving.outgoing import OutCheckpoint, OutEntry, Outgoing
 from rewind.checkpoint.share.path_names import text_of
 from rewind.store.archive import ArchiveWriter
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, BinaryIO
-
-    from rewind.checkpoint.share.giving.outgoing import OutCheckpoint, OutEntry, Outgoing
     from rewind.snapshot.scan.build import Progress
 
 MANIFEST = b"share.json"

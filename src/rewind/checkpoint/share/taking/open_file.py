@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from rewind.checkpoint.project.init import check_root, init_project
 from rewind.checkpoint.project.locked import locked
@@ -16,7 +17,6 @@ from rewind.files import write_atomic
 from rewind.index import MAIN
 from rewind.paths import Project, find_project
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.snapshot.scan.build import Progress
 

@@ -4,7 +4,11 @@ every version of the file, to the checkpoint where they first appear."""
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.log.lineage import here, is_result, lineage
 from rewind.checkpoint.select.selectors import select
 from rewind.checkpoint.turns.blame.git import Commit, commits_of
@@ -17,12 +21,7 @@ from rewind.snapshot.scan.live import read_live
 from rewind.snapshot.trees.tree import DIR, FILES, UNCOVERED, TreeEntry
 from rewind.words import explain
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
     from rewind.snapshot.diff.linediff import Block
 
 

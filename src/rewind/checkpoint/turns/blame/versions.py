@@ -4,8 +4,12 @@ and content only where the file's object changed."""
 from __future__ import annotations
 
 from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source
+from rewind.checkpoint.rewind.log.lineage import Lineage
 from rewind.errors import RewindError, StoreDamaged
 from rewind.snapshot.diff.rename import renamed_from
 from rewind.snapshot.trees.change import Paths, differences
@@ -13,11 +17,7 @@ from rewind.snapshot.trees.content import whole
 from rewind.snapshot.trees.listing import entry_at
 from rewind.snapshot.trees.tree import FILES, UNCOVERED, Tree, TreeEntry
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.rewind.log.lineage import Lineage
     from rewind.store.blobs import Blobs
 
 

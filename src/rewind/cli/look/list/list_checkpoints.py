@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from rewind.cli.output.pager import paged
 from rewind.cli.parse.session import Args, detail, note
-from rewind.controller import brief
+from rewind.controller import Controller, brief
 from rewind.errors import RewindError
 from rewind.words import age, plural, safe, size
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.records.timeline import Brief
     from rewind.checkpoint.rewind.log.operations import Operation
-    from rewind.controller import Controller
 
 _SHOWN = 30
 _EVENTS = {"UserPromptSubmit": "prompt", "Stop": "turn end", "SessionStart": "session"}

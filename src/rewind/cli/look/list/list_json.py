@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from rewind.cli.parse.session import Args
 from rewind.controller import Controller, iso_time
 from rewind.words import is_large_deletion
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.checkpoint.map.turn_map import MapRow
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.repair.damage import Lacks

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 from rewind.cli.output.changed import amount_of
 from rewind.cli.output.columns import cells, cut, terminal_width
 from rewind.cli.output.style import paint
+from rewind.controller import Controller
 from rewind.words import age, safe, size
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.log.operations import Operation
-    from rewind.controller import Controller
 
 _PATIENCE = 0.25  # seconds for what is not known yet
 _ROOM = 18  # columns that a description should have
