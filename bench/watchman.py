@@ -16,6 +16,7 @@ from bench.workplace import Workplace, say
 
 PATIENCE = 60.0
 _SETTING = "scan.monitor"
+_WALKS = 3  # checkpoints before Watchman is asked: until then it learns what is there
 
 
 def find_watchman(place: Workplace) -> str:
@@ -35,6 +36,8 @@ def watch(place: Workplace, program: str, rewind: Rewind) -> None:
     _start(place, program)
     place.spawner.output([program, "watch", str(rewind.project)])
     rewind.run("config", "--set", f"{_SETTING}=watchman")
+    for _ in range(_WALKS):
+        rewind.run("save")
 
 
 def unwatch(rewind: Rewind) -> None:
