@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from rewind import jsonfile
 from rewind.checkpoint.records.record import iso_time
 from rewind.errors import FormatTooNew, StoreDamaged
-from rewind.paths import Project
-from rewind.transcript.write.fork import Fork
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from rewind.paths import Project
+    from rewind.transcript.write.fork import Fork
 
 FORMAT = 1
 _MAX_BYTES = 16 << 20

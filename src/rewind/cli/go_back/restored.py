@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
 
-from rewind.cli.go_back.resume import Resume
 from rewind.cli.output.change_lines import folded_text, painted
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint, path_json
 from rewind.cli.parse.session import Args, Parser, answer, note, print_json
-from rewind.controller import Controller
 from rewind.errors import DONE, PARTIAL
 from rewind.words import explain, plural, shown
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from rewind.checkpoint.conversations.bring_back import Done
     from rewind.checkpoint.rewind.files.file_plan import Kept, RestorePlan
     from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target
+    from rewind.cli.go_back.resume import Resume
+    from rewind.controller import Controller
 
 
 def add_outside_option(parser: Parser) -> None:

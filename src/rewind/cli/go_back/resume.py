@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from rewind.cli.parse.session import Args, Parser, note, voice
-from rewind.controller import Controller
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.rewind.outcome import Outcome
+    from rewind.controller import Controller
 
 
 def add_resume_option(parser: Parser) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
 from rewind.cli.output.style import paint
-from rewind.controller import Difference
 from rewind.words import plural, shown
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rewind.controller import Difference
     from rewind.snapshot.diff.rename import Rename
     from rewind.snapshot.trees.tree import TreeEntry
 
