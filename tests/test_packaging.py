@@ -48,7 +48,7 @@ def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
               for name in names)
     wanted = {str(path.relative_to(source)) for path in walked if "__pycache__" not in path.parts}
     assert inside == wanted
-    for part in ("agents/schemas/claude.json", "config/tiers/balanced.json", "py.typed",
+    for part in ("agents/profiles/claude.json", "config/tiers/balanced.json", "py.typed",
                  "config/rewind-checkpoint-ignore.json", "cli/topics/safety.txt",
                  "install/plugin_hooks/register.tsx"):
         assert f"rewind/{part}" in inside

@@ -14,12 +14,12 @@ from rewind.agents.check import make_profile
 from rewind.agents.profile import holds, pick
 from rewind.errors import ProfileInvalid
 
-SCHEMAS = Path(rewind.agents.__file__).parent / "schemas"
-SHIPPED = sorted(path.stem for path in SCHEMAS.glob("*.json"))
+PROFILES = Path(rewind.agents.__file__).parent / "profiles"
+SHIPPED = sorted(path.stem for path in PROFILES.glob("*.json"))
 
 
 def shipped(name: str) -> dict[str, Any]:
-    found = json.loads((SCHEMAS / f"{name}.json").read_text("utf-8"))
+    found = json.loads((PROFILES / f"{name}.json").read_text("utf-8"))
     assert isinstance(found, dict)
     return found
 

@@ -26,12 +26,12 @@ from rewind.errors import ProfileInvalid
 from rewind_cli import Rewind
 
 cli = in_process.cli  # the fixture
-SCHEMAS = Path(rewind.agents.__file__).parent / "schemas"
+PROFILES = Path(rewind.agents.__file__).parent / "profiles"
 
 
 def own(home: Path, based_on: str = "claude", file: str = "mine.json", **changes: Any) -> Path:
     """A profile of the user's own, made from a shipped one."""
-    data = {**json.loads((SCHEMAS / f"{based_on}.json").read_text("utf-8")), **changes}
+    data = {**json.loads((PROFILES / f"{based_on}.json").read_text("utf-8")), **changes}
     folder = home / ".rewind" / "agents"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / file).write_text(json.dumps(data))

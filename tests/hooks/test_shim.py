@@ -360,7 +360,7 @@ def test_a_log_that_cannot_be_written_is_not_worth_a_word(installed: Installed, 
 # the library
 
 MODULES = ("__init__.py", "errors.py", "files.py", "paths.py", "fast/quickjson.py", "config/load.py",
-           "config/settings.py", "agents/registry.py", "agents/profile.py", "agents/schemas/claude.json",
+           "config/settings.py", "agents/registry.py", "agents/profile.py", "agents/profiles/claude.json",
            "config/tiers/balanced.json", "hooks/start.py", "hooks/entry.py", "hooks/handle.py",
            "hooks/event.py", "hooks/decide.py", "hooks/memory/hook_state.py", "hooks/memory/log.py",
            "hooks/making/checkpoint.py", "hooks/making/in_time.py", "hooks/making/queue.py",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 UNKNOWN = "unknown"
 _BUILTIN = ("claude", "droid", "codex", "gemini", "opencode")
 _MAX_BYTES = 1 << 20
-_SCHEMAS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "schemas")
+_PROFILES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "profiles")
 # For each home its own profiles, and what is wrong with one of them.
 _loaded: dict[str, tuple[list[Profile], RewindError | None]] = {}
 _builtin: dict[str, Profile] = {}
@@ -61,7 +61,7 @@ def _own_of(home: str, forgiving: bool = False) -> list[Profile]:
 def _shipped(name: str) -> Profile:
     """Not checked again: the tests do that."""
     if name not in _builtin:
-        with open(os.path.join(_SCHEMAS, name + ".json"), "rb") as file:
+        with open(os.path.join(_PROFILES, name + ".json"), "rb") as file:
             _builtin[name] = Profile(quickjson.loads(file.read()))
     return _builtin[name]
 
