@@ -8,7 +8,7 @@ import {to} from '../core/route.js';
 import {LATER} from '../core/keyboard.js';
 import {plural, sessionTitle} from '../core/format.js';
 import {emptyState, loadingState, readInto} from '../parts/states.js';
-import {openRewind} from '../plans/dialog.js';
+import {openRewind} from '../plans/rewind.js';
 import {openHunk, openRestore} from '../plans/restore.js';
 import {say, sayError} from '../parts/toast.js';
 import {counts, pathText, statusLetter, whyNoLines} from './diff.js';

@@ -6,8 +6,8 @@ import {state} from '../core/state.js';
 import {plural} from '../core/format.js';
 import {notice} from '../parts/states.js';
 import {pathText} from '../code/diff.js';
-import {codePlan, planLine, planNotes} from './plan.js';
-import {changes, isSettled, openPlan, said} from './confirm.js';
+import {codePlan, planLine, planNotes} from './plan_parts.js';
+import {changes, isSettled, openPlan, said} from './plan_dialog.js';
 import {openUndo} from './restore.js';
 
 const WAYS = [

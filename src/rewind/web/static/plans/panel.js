@@ -8,7 +8,7 @@ import {command} from '../parts/states.js';
 import {announce, say} from '../parts/toast.js';
 import {number, oneLine, plural} from '../core/format.js';
 import {pathText} from '../code/diff.js';
-import {amount} from './plan.js';
+import {amount} from './plan_parts.js';
 
 const NAMED = 100;
 const LISTS = [

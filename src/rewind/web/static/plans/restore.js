@@ -4,8 +4,8 @@ import {h} from '../core/element.js';
 import {api, wire} from '../core/api.js';
 import {state} from '../core/state.js';
 import {moment, oneLine, plural} from '../core/format.js';
-import {codePlan, planNotes} from './plan.js';
-import {openPlan, said} from './confirm.js';
+import {codePlan, planNotes} from './plan_parts.js';
+import {openPlan, said} from './plan_dialog.js';
 import {say} from '../parts/toast.js';
 
 export function openRestore(point, paths, done) {

@@ -6,8 +6,8 @@ import {oneLine, plural} from '../core/format.js';
 import {notice} from '../parts/states.js';
 import {openLines, pathText} from '../code/diff.js';
 import {authorWords} from '../files/blame.js';
-import {codePlan, planLine, planNotes} from './plan.js';
-import {changes, isSettled, openPlan, said} from './confirm.js';
+import {codePlan, planLine, planNotes} from './plan_parts.js';
+import {changes, isSettled, openPlan, said} from './plan_dialog.js';
 import {openUndo} from './restore.js';
 
 const WAYS = [

@@ -5,7 +5,7 @@ import {api, wire} from '../core/api.js';
 import {state} from '../core/state.js';
 import {go, to} from '../core/route.js';
 import {plural, sessionTitle} from '../core/format.js';
-import {codePlan, planNotes} from '../plans/plan.js';
+import {codePlan, planNotes} from '../plans/plan_parts.js';
 import {errorNotice} from '../parts/states.js';
 import {askName, confirm, openModal} from '../parts/modal.js';
 import {say, sayError} from '../parts/toast.js';

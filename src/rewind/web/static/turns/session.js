@@ -18,7 +18,7 @@ import {Future} from './future.js';
 import {openOutline} from './outline.js';
 import {openMenu} from '../parts/menu.js';
 import {openDiff} from '../code/diff.js';
-import {openRewind} from '../plans/dialog.js';
+import {openRewind} from '../plans/rewind.js';
 import {openRestore} from '../plans/restore.js';
 import {openRevert, whyNotRevert} from '../plans/revert.js';
 import {chooseOther} from '../sessions/compare.js';

@@ -5,8 +5,8 @@ import {api, wire} from '../core/api.js';
 import {state} from '../core/state.js';
 import {go, to} from '../core/route.js';
 import {plural} from '../core/format.js';
-import {codePlan, planLine, planNotes} from './plan.js';
-import {openPlan, said} from './confirm.js';
+import {codePlan, planLine, planNotes} from './plan_parts.js';
+import {openPlan, said} from './plan_dialog.js';
 import {openUndo} from './restore.js';
 
 const NO_CODE = 'No checkpoint was saved at this turn, so only the conversation can go back.';

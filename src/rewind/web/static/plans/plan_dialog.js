@@ -5,7 +5,7 @@ import {icon} from '../parts/icons.js';
 import {state} from '../core/state.js';
 import {openModal} from '../parts/modal.js';
 import {errorNotice, loadingState} from '../parts/states.js';
-import {whyRefused} from './plan.js';
+import {whyRefused} from './plan_parts.js';
 import {showPanel} from './panel.js';
 
 /**

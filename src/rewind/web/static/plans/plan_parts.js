@@ -1,4 +1,4 @@
-// What a restore would do to which files, before it does it.
+// The parts of a plan that every dialog shows: what happens to which files, warnings, and why it was refused.
 
 import {h, listOf} from '../core/element.js';
 import {icon} from '../parts/icons.js';
