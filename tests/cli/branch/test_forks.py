@@ -138,7 +138,7 @@ def test_a_title_in_line_1_is_not_written_under_an_open_client(
     scene.say("one", "two")
     made = fork(scene)
     before = made.read_bytes()
-    monkeypatch.setattr("rewind.checkpoint.conversations.fork_title.is_open", lambda *_: True)
+    monkeypatch.setattr("rewind.checkpoint.conversations.rename_fork.is_open", lambda *_: True)
     result = scene.cli.ok("forks", "rename", made.stem, "mine")
     assert "Factory Droid has this session open" in result.err and made.read_bytes() == before
     assert listed(scene)[made.stem]["name"] == "mine"
@@ -148,7 +148,7 @@ def test_where_an_agent_keeps_titles_elsewhere_that_is_said(
         scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     made = fork(scene)
     before = made.read_bytes()
-    monkeypatch.setattr("rewind.checkpoint.conversations.fork_title.keeps_titles", lambda profile: False)
+    monkeypatch.setattr("rewind.checkpoint.conversations.rename_fork.keeps_titles", lambda profile: False)
     result = scene.cli.ok("forks", "rename", made.stem, "mine")
     assert "Claude Code's list keeps its title" in result.err and made.read_bytes() == before
     assert listed(scene)[made.stem]["name"] == "mine"

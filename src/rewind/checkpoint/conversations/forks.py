@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from rewind.agents.registry import profile_named
-from rewind.checkpoint.conversations.fork_title import carry_title, title_change
 from rewind.checkpoint.conversations.known_forks import Branches
+from rewind.checkpoint.conversations.rename_fork import carry_title, title_change
 from rewind.checkpoint.conversations.session_tree import SessionInfo
 from rewind.checkpoint.conversations.trash import (
     bring_from_trash,

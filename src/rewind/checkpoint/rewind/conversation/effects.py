@@ -28,8 +28,8 @@ from rewind.checkpoint.conversations.bring_back import (
     make_fork,
     stamp_of,
 )
-from rewind.checkpoint.conversations.fork_title import carry_title
 from rewind.checkpoint.conversations.known_forks import Branches
+from rewind.checkpoint.conversations.rename_fork import carry_title
 from rewind.checkpoint.conversations.trash import (
     bring_from_trash,
     checked_fork,

@@ -1,4 +1,4 @@
-"""The name that a person gives a fork, in the agent's own picker."""
+"""A person's new name for a fork, carried into the list of the agent itself."""
 
 from __future__ import annotations
 
