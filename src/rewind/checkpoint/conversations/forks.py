@@ -25,9 +25,10 @@ from rewind.checkpoint.rewind.log import operations as ops
 from rewind.checkpoint.rewind.log.lineage import here
 from rewind.errors import NotMadeByRewind, RewindError, SessionInUse, SessionNotFound
 from rewind.transcript.find import SessionFile
+from rewind.transcript.fork_prefix import plain_title
 from rewind.transcript.liveness import is_open
 from rewind.transcript.read.lines import open_transcript
-from rewind.transcript.read.titles import plain_title, read_title
+from rewind.transcript.read.titles import read_title
 
 _LONGEST_NAME = 200
 

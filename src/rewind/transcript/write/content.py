@@ -11,12 +11,12 @@ from typing import Any, BinaryIO
 from rewind.agents.profile import Profile, holds, pick
 from rewind.errors import NothingBeforeCut
 from rewind.files import write_all
+from rewind.transcript.fork_prefix import FORK_PREFIX
 from rewind.transcript.place.cursor import header_length
 from rewind.transcript.place.cut import Cut
 from rewind.transcript.read.chain import Tail
 from rewind.transcript.read.entries import OTHER
 from rewind.transcript.read.lines import events_backward, line_of, lines_forward, parse, read_at
-from rewind.transcript.read.titles import FORK_PREFIX
 from rewind.transcript.write.copying import copy_range
 from rewind.transcript.write.filtered import kept_ranges
 
