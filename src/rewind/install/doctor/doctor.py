@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 
 from rewind.config.load import Settings, load_usable
 from rewind.install.doctor.check_hooks import check_hooks
+from rewind.install.doctor.check_installation import check_installation
 from rewind.install.doctor.check_plugin import check_plugins
 from rewind.install.doctor.check_project import check_log, check_place, check_project
-from rewind.install.doctor.check_system import check_system
 from rewind.install.doctor.finding import Finding, ok, problem, warning
 from rewind.install.machine.system import System
 from rewind.paths import find_project
@@ -22,7 +22,7 @@ def examine(home: str, start: str, environ: Mapping[str, str] | None = None) -> 
     project = find_project(start, home)
     settings, problems = load_usable(home, project.state if project else None)
     root = project.root if project else os.path.realpath(start)
-    found = [*check_system(system, environ), *check_hooks(system, str(settings.get("tier")), root),
+    found = [*check_installation(system, environ), *check_hooks(system, str(settings.get("tier")), root),
              *check_plugins(system, root), *_check_settings(settings, problems)]
     if project:
         return [*found, *check_project(project, system)]

@@ -23,7 +23,7 @@ _LOAD = ("import sys; sys.path.insert(0, sys.argv[1]); import rewind, rewind.hoo
          " sys.stdout.write(rewind.__version__)")
 
 
-def check_system(system: System, environ: Mapping[str, str]) -> Iterator[Finding]:
+def check_installation(system: System, environ: Mapping[str, str]) -> Iterator[Finding]:
     if not system.is_installed() and serves_as_plugin(system.home):
         yield ok("installed", "Rewind runs from the plugin of your agent, without a command.")
     elif not system.is_installed():
