@@ -1,4 +1,4 @@
-"""Is this project protected, and does it work? Its store, its hooks' errors, its newest conversation."""
+"""Is this project protected, and does it work? Its newest conversation, Watchman, the errors of its hooks."""
 
 from __future__ import annotations
 
@@ -12,19 +12,16 @@ from rewind.checkpoint.conversations.known_forks import Branches
 from rewind.checkpoint.project.init import root_to_protect
 from rewind.checkpoint.project.missed import Missed
 from rewind.checkpoint.project.state import State
-from rewind.checkpoint.project.vanished import vanished
 from rewind.checkpoint.records.record import timestamp
 from rewind.checkpoint.rewind.words import interrupted_text
 from rewind.checkpoint.save.capture import LARGE
-from rewind.checkpoint.upkeep import retention
 from rewind.config.load import Settings
 from rewind.errors import RewindError
+from rewind.install.doctor.check_store import carefully, check_store, check_writable
 from rewind.install.doctor.client_version import numbers, version_in
 from rewind.install.doctor.finding import Finding, ok, problem, warning
-from rewind.install.doctor.packers import leaking
 from rewind.install.machine.system import System
 from rewind.paths import Project
-from rewind.snapshot.rules.rules import MB
 from rewind.transcript.find import SessionFile, latest_sessions
 
 _SLACK = 600.0  # seconds that a turn may take without an event that is worth a checkpoint
@@ -63,34 +60,15 @@ def check_project(project: Project, system: System) -> Iterator[Finding]:
         yield problem("project", error.message, error.hint)
         return
     try:
-        yield _writable(project)
-        yield from _carefully(_newest(state, system))
-        for check in (_interrupted, _vanished, _packers, _budget, _watchman):
-            yield from _carefully(check(state))
+        yield check_writable(project)
+        yield from carefully(_newest(state, system))
+        yield from carefully(_interrupted(state))
+        yield from check_store(state)
+        yield from carefully(_watchman(state))
     finally:
         state.close()
     yield from _missed(project)
     yield from _hook_errors(project, system)
-
-
-def _carefully(found: Iterator[Finding]) -> Iterator[Finding]:
-    try:
-        yield from found
-    except RewindError as error:
-        yield problem("store", error.message, error.hint)
-    except OSError as error:
-        yield problem("store", f"{error.strerror}: {error.filename}", "Check the permissions.")
-
-
-def _writable(project: Project) -> Finding:
-    read_only = bool(os.statvfs(project.state).f_flag & getattr(os, "ST_RDONLY", 1))
-    closed = [path for path in (project.state, project.path("checkpoints"), project.path("objects.db"))
-              if os.path.exists(path) and not os.access(path, os.W_OK)]
-    if read_only or closed:
-        where = closed[0] if closed else project.state
-        return problem("project", f"Rewind cannot write its state: {where}",
-                       "Check its owner, its permissions, and whether the disk is mounted read-only.")
-    return ok("project", f"Protected: {project.root}")
 
 
 def _newest(state: State, system: System) -> Iterator[Finding]:
@@ -147,31 +125,6 @@ def _interrupted(state: State) -> Iterator[Finding]:
     op = state.interrupted()
     if op:
         yield problem("restore", f"`rewind {op.command}` was interrupted.", f"{interrupted_text(op)}.")
-
-
-def _vanished(state: State) -> Iterator[Finding]:
-    name = vanished(state)
-    if name:
-        yield problem("checkpoints", f"Something other than Rewind removed checkpoints: {name} is gone.",
-                      "Keep them out of reach: rewind config --set storage.mode=global")
-
-
-def _packers(state: State) -> Iterator[Finding]:
-    """Builds that would take the checkpoints along, with the secrets in them."""
-    if state.project.mode != "project":
-        return
-    for what, file in leaking(state.project.main):
-        yield warning("packing", f"{what} would include the checkpoints in .agent/, with everything in them.",
-                      f"Run `rewind config --set storage.mode=global`, or add the line .agent/ to {file}")
-
-
-def _budget(state: State) -> Iterator[Finding]:
-    used, cap = retention.disk_use(state), state.settings.get("storage.maxSizeMb") * MB
-    if used > cap:
-        yield warning("disk", f"The checkpoints take {used / MB:,.0f} MB; storage.maxSizeMb allows"
-                              f" {cap / MB:,.0f}.",
-                      "`rewind gc` collects old ones, `rewind gc --keep N` more of them;"
-                      " `rewind config --set storage.maxSizeMb=…` allows more.")
 
 
 def _watchman(state: State) -> Iterator[Finding]:
