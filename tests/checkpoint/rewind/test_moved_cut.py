@@ -12,7 +12,7 @@ import pytest
 from chat_scene import Scene, prompts_of
 from cli import conftest as in_process
 from cli.conftest import InProcess
-from rewind.checkpoint.rewind.conversation import cut
+from rewind.checkpoint.rewind.conversation import carry_out
 from rewind.checkpoint.rewind.files.code import Ready
 from rewind.checkpoint.rewind.log.operations import Operations
 
@@ -96,7 +96,7 @@ def test_a_conversation_that_was_rewritten_meanwhile_is_not_cut_anywhere(
 
 def test_a_killed_back_is_finished_at_its_place_after_the_title_changed(
         scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    killed(scene, monkeypatch, cut, "make_fork", "back", "2", "--both")
+    killed(scene, monkeypatch, carry_out, "make_fork", "back", "2", "--both")
     new_title(scene)
     done = scene.cli.json("restore", scene.first)
     assert scene.fork(done["fork"]["path"]) == ["one"] and scene.read("a") == "1"
@@ -106,7 +106,7 @@ def test_a_killed_back_is_finished_at_its_place_after_the_title_changed(
 
 def test_one_whose_conversation_was_rewritten_is_taken_back_or_finished_for_the_code_alone(
         scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    killed(scene, monkeypatch, cut, "make_fork", "back", "2", "--both")
+    killed(scene, monkeypatch, carry_out, "make_fork", "back", "2", "--both")
     another_conversation(scene)
     before = scene.picture()
     said = scene.cli.fails(1, "restore", scene.first, hint="--code-only")
@@ -123,7 +123,7 @@ def test_killed_while_finishing_it_still_knows_its_place(scene: Scene,
     scene.say("four")
     killed(scene, monkeypatch, Ready, "run", "back", "1", "--both")
     for _ in range(2):
-        killed(scene, monkeypatch, cut, "make_fork", "restore", scene.second)
+        killed(scene, monkeypatch, carry_out, "make_fork", "restore", scene.second)
     done = scene.cli.json("restore", scene.second)
     assert scene.fork(done["fork"]["path"]) == ["one", "two", "three"]
     scene.cli.ok("undo-restore")

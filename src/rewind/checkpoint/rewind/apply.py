@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.rewind.conversation.cut import Conversation
+    from rewind.checkpoint.rewind.conversation.carry_out import Conversation
     from rewind.checkpoint.rewind.destination import Destination
     from rewind.checkpoint.rewind.log.operations import Effect, Operation
     from rewind.checkpoint.rewind.plan import Plan
@@ -260,6 +260,6 @@ class _Act:
 def _conversation(state: State, found: Destination, force: bool) -> Conversation | None:
     if not found.chat and not found.effects:
         return None
-    from rewind.checkpoint.rewind.conversation.cut import Conversation
+    from rewind.checkpoint.rewind.conversation.carry_out import Conversation
 
     return Conversation(state, found, force)

@@ -30,7 +30,7 @@ def finish(state: State, request: Request, op: Operation) -> Destination:
         found.effects = op.effects
         return found
     if request.wants_conversation:
-        from rewind.checkpoint.rewind.conversation.cut import finish_conversation
+        from rewind.checkpoint.rewind.conversation.which_conversation import finish_conversation
 
         finish_conversation(state, found, op)
     found.effects += [effect for effect in op.effects if effect.get("kind") == OUTSIDE]

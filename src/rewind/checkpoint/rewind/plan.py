@@ -82,7 +82,7 @@ def make_plan(state: State, request: Request, *, force: bool = False) -> Plan:
             refuse_unsaved(state, found, code, snapshot)
         plan = Plan(found, code)
         if found.chat or found.effects:
-            from rewind.checkpoint.rewind.conversation.cut import announce
+            from rewind.checkpoint.rewind.conversation.carry_out import announce
 
             plan.notes += announce(state, found)
         return plan

@@ -75,7 +75,7 @@ def _add_conversation(state: State, found: Destination, record: Record) -> None:
     if not record.data.get("hasTranscript") and request.wants_code and not request.in_place:
         found.no_conversation = f"{NoConversation(checkpoint=record.name).message} Only the code comes back."
         return
-    from rewind.checkpoint.rewind.conversation.cut import add_of_record  # takes long to load
+    from rewind.checkpoint.rewind.conversation.which_conversation import add_of_record  # takes long to load
 
     add_of_record(state, found, record)
 

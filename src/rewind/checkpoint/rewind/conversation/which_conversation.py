@@ -1,0 +1,67 @@
+"""Which conversation comes back with a checkpoint, or with an interrupted operation, and where it is cut."""
+
+from __future__ import annotations
+
+from rewind.agents.registry import is_under_root, profile_named
+from rewind.checkpoint.conversations.bring_back import ConversationPlan, Home, made_of, plan_of_record
+from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records.record import Record
+from rewind.checkpoint.rewind.conversation.effects import was_done
+from rewind.checkpoint.rewind.destination import Destination
+from rewind.checkpoint.rewind.files.outside import OUTSIDE
+from rewind.checkpoint.rewind.log import operations as ops
+from rewind.checkpoint.rewind.log.operations import Operation
+from rewind.errors import NoConversation, NothingBeforeCut, RewindError, TranscriptRewritten
+from rewind.transcript.names import session_id_of
+from rewind.transcript.place.cut import Cut
+
+
+def add_of_record(state: State, found: Destination, record: Record) -> None:
+    """The code alone is better than nothing, unless the conversation is what was asked for."""
+    request = found.request
+    needed = not request.wants_code or request.in_place
+    try:
+        found.chat = plan_of_record(state, record, to_resume=True)
+    except RewindError as error:
+        if needed:
+            raise
+        if isinstance(error, NoConversation):
+            found.no_conversation = f"{error.message} Only the code comes back."
+        elif isinstance(error, NothingBeforeCut):
+            found.start_anew = error
+            found.notes.append(f"{error.message} {error.hint}")
+        else:
+            found.lacks_conversation = True
+            found.notes.append(f"The conversation is left out: {error.message}")
+
+
+def finish_conversation(state: State, found: Destination, op: Operation) -> None:
+    wanted = op.begun.get("conversation")
+    if not isinstance(wanted, dict):
+        return
+    found.in_place = bool(wanted.get("inPlace"))
+    profile = profile_named(str(wanted.get("agent")), state.project.home)
+    for effect in op.effects:
+        if effect.get("kind") != OUTSIDE and was_done(effect):
+            path = str(effect.get("path"))
+            # Noted again, so that undoing this takes it back.
+            found.effects.append({**effect, **made_of(str(effect["path"]))})
+            found.notes.append("The conversation was brought back before the interruption:"
+                               f" {effect.get('sessionId') or session_id_of(path, profile)}")
+            return
+    original, offset, mark = wanted.get("path"), wanted.get("offset"), wanted.get("mark")
+    if op.command == ops.RESTORE and found.record:
+        add_of_record(state, found, found.record)
+        return
+    if not isinstance(original, str) or not isinstance(offset, int) or not is_under_root(profile, original):
+        return
+    found.chat = ConversationPlan(profile, original, original, Cut(offset, wanted.get("leaf"), True,
+                                                           mark if isinstance(mark, dict) else None))
+    if wanted.get("root"):
+        found.chat.home = Home(state.project.root, state.place)
+    try:
+        found.chat.check()
+    except TranscriptRewritten as error:
+        error.hint = (f"To finish it for the code alone: rewind restore {op.checkpoint} --code-only."
+                      " To undo it: rewind undo-restore")
+        raise
