@@ -13,7 +13,7 @@ from rewind.cli.parse.arguments import make_parser
 from rewind.cli.parse.commands import COMMANDS, load_command
 from rewind.config.settings import SETTINGS, Setting
 from rewind.errors import RewindError
-from rewind.snapshot.scan import build, read
+from rewind.snapshot.rules.reasons import Reasons
 
 TOP = Path(__file__).resolve().parents[1]
 DOCS = TOP / "docs"
@@ -73,8 +73,8 @@ def test_every_environment_variable_is_documented(cli: str) -> None:
 
 
 @pytest.mark.parametrize("reason", [
-    build.SKIP_LIST, build.IGNORED, build.IGNORED_LARGE, build.TOO_LARGE, build.SPECIAL, build.PINS_ONLY,
-    read.UNREADABLE])
+    Reasons.SKIP_LIST, Reasons.IGNORED, Reasons.IGNORED_LARGE, Reasons.TOO_LARGE, Reasons.SPECIAL,
+    Reasons.PINS_ONLY, Reasons.UNREADABLE])
 def test_every_reason_is_documented(cli: str, reason: bytes) -> None:
     assert f"`{reason.decode()}`" in cli
 

@@ -20,13 +20,14 @@ from rewind.snapshot.scan.read import (
     signature,
     store_pieces,
 )
-from rewind.snapshot.scan.sqlite_files import companions, is_database_at, is_journal_at
+from rewind.snapshot.scan.skipped import REASON_OF_CLOSED, reasons_of_files
+from rewind.snapshot.scan.sqlite_files import companions, is_database_at, real_group
 from rewind.snapshot.trees.tree import DIR, FILES, LINK, UNCOVERED, Tree, TreeEntry, with_trees
 from rewind.store.blobs import compressed, oid_of, pack_hashes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from typing import Any
 
     from rewind.snapshot.rules.rules import Rules
@@ -43,11 +44,7 @@ _TRIES = 3
 _BULK_BYTES = 8 << 20  # from here on compression is left for later
 _AT_ONCE = 256  # directories that are asked for together, and whose trees are stored together
 _MOST_HELD = 200_000  # entries of trees that stay in memory for whoever compares them next
-
-# Why something is not captured.
-SKIP_LIST, IGNORED, IGNORED_LARGE = Reasons.SKIP_LIST, Reasons.IGNORED, Reasons.IGNORED_LARGE
-SPECIAL, PINS_ONLY, CHANGED = Reasons.SPECIAL, Reasons.PINS_ONLY, Reasons.CHANGED
-_CLOSED_REASON = {w.CLOSED: SKIP_LIST, w.UNWANTED: IGNORED, w.TOO_BIG: IGNORED_LARGE}
+PINS_ONLY, CHANGED = Reasons.PINS_ONLY, Reasons.CHANGED
 
 
 class Snapshot:
@@ -414,14 +411,14 @@ class Builder:
             return None
         stats = decode_stats(self.stats[folder]) if folder in self.stats else {}
         old = self._old_entries(folder) if stats else {}
-        reasons = self._reasons(listing, look.fd)
+        reasons = reasons_of_files(listing, self.rules, look.fd)
         to_read = []
         for row, verdict in zip(listing.rows, listing.verdicts):
             name = row[0]
             if verdict == w.HIDDEN:
                 continue
             if w.is_dir_row(row):
-                reason = _CLOSED_REASON.get(verdict)
+                reason = REASON_OF_CLOSED.get(verdict)
                 look.entries[name] = (TreeEntry(UNCOVERED, 0, 0, reason) if reason
                                       else TreeEntry(DIR, row[1] & 0o7777, 0, b""))
             elif reasons.get(name):
@@ -481,48 +478,6 @@ class Builder:
             look.entries[name] = TreeEntry(UNCOVERED, 0, 0, CHANGED)
             return
         look.entries[name] = TreeEntry(LINK, 0, len(target), target)
-
-    def _reasons(self, listing: w.Listing, fd: int) -> dict[bytes, bytes]:
-        """Name -> why a file is not captured. A SQLite database and its journals share one fate."""
-        verdicts = {row[0]: verdict for row, verdict in zip(listing.rows, listing.verdicts)
-                    if not w.is_dir_row(row)}
-        sizes = {row[0]: row[1] for row in listing.rows if row[0] in verdicts}
-        reasons = {name: self._reason(verdict, (sizes[name],)) for name, verdict in verdicts.items()
-                   if verdict != w.TAKE or sizes[name] > self.rules.max_bytes}
-        groups = companions(verdicts)
-        for main in set(groups.values()):
-            self._reasons_of_group([main, *(n for n, m in groups.items() if m == main)],
-                                   verdicts, sizes, reasons, fd)
-        return reasons
-
-    def _reasons_of_group(self, members: list[bytes], verdicts: dict[bytes, int], sizes: dict[bytes, int],
-                          reasons: dict[bytes, bytes], fd: int) -> None:
-        """What only has the name of a journal is judged by itself, and does not weigh on its neighbour."""
-        def shared(name: bytes, group: list[bytes]) -> bytes:
-            own = verdicts[name]
-            return self._reason(own if own in (w.FORCED, w.SPECIAL) else verdicts[members[0]],
-                                [sizes[n] for n in group])
-
-        found = {name: shared(name, members) for name in members}
-        if any(found.values()):  # nearly never: only then they are looked into
-            real = _real_group(members, fd)
-            found = {name: shared(name, real) if name in real else
-                     found[name] and self._reason(verdicts[name], (sizes[name],)) for name in members}
-        reasons.update(found)
-
-    def _reason(self, verdict: int, sizes: Sequence[int]) -> bytes:
-        if verdict == w.FORCED:
-            return b""
-        if verdict == w.SPECIAL:
-            return SPECIAL
-        if verdict == w.SKIP:
-            return SKIP_LIST
-        if verdict == w.SMALL_ONLY:
-            if self.rules.policy == "none":
-                return IGNORED
-            if self.rules.policy == "small" and sum(sizes) > self.rules.file_bytes:
-                return IGNORED_LARGE
-        return TOO_LARGE if max(sizes) > self.rules.max_bytes else b""
 
     def _take(self, look: _Look, name: bytes, read: Read) -> None:
         if read.failure == DATABASE:
@@ -612,15 +567,10 @@ class Builder:
             # One of them without the others would not be a database.
             look.entries.update((name, TreeEntry(UNCOVERED, 0, 0, CHANGED)) for name in members)
         if look.outgrown.intersection(members):
-            real = _real_group(members, look.fd)
+            real = real_group(members, look.fd)
             if look.outgrown.intersection(real):
                 look.entries.update((name, TreeEntry(UNCOVERED, 0, 0, TOO_LARGE)) for name in real
                                     if name in look.entries)
-
-
-def _real_group(members: list[bytes], fd: int) -> list[bytes]:
-    """The database, which comes first, and those that are its journals by more than their names."""
-    return [members[0], *(name for name in members[1:] if is_journal_at(name, fd))]
 
 
 def _moved(look: _Look, name: bytes) -> bool:

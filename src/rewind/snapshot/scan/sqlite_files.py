@@ -78,3 +78,8 @@ def companions(names: Collection[bytes]) -> dict[bytes, bytes]:
     present = set(names)
     found = ((name, main_of(name)) for name in journals)
     return {name: main for name, main in found if main and main in present}
+
+
+def real_group(members: list[bytes], fd: int) -> list[bytes]:
+    """The database, which comes first, and those that are its journals by more than their names."""
+    return [members[0], *(name for name in members[1:] if is_journal_at(name, fd))]
