@@ -7,12 +7,8 @@ import string
 
 import pytest
 
-from rewind.checkpoint.share.giving.secrets import (
-    find_secrets,
-    is_lock_file,
-    secret_by_name,
-    secret_by_name_and_content,
-)
+from rewind.checkpoint.share.giving.secret_names import is_lock_file
+from rewind.checkpoint.share.giving.secrets import find_secrets
 
 _chance = random.Random(24)
 
@@ -116,25 +112,6 @@ HARMLESS = [
 @pytest.mark.parametrize("text", HARMLESS)
 def test_what_only_looks_like_a_secret_is_left_alone(text: str) -> None:
     assert [one.kind for one in find_secrets(text.encode() + b"\n")] == []
-
-
-@pytest.mark.parametrize("path", [b".env", b"a/.env", b".env.production", b"id_rsa", b"ssh/id_ed25519",
-                                  b".netrc", b"store.p12", b"prod.tfstate", b".git-credentials", b".pgpass"])
-def test_some_names_are_enough(path: bytes) -> None:
-    assert secret_by_name(path)
-
-
-@pytest.mark.parametrize("path", [b".env.example", b".env.sample", b"env.py", b"id_rsa.pub", b"environment",
-                                  b"src/token.py", b"README.md", b".npmrc"])
-def test_other_names_are_not(path: bytes) -> None:
-    assert not secret_by_name(path)
-
-
-def test_some_names_need_the_content() -> None:
-    assert secret_by_name_and_content(b".npmrc", b"//r/:_authToken=x")
-    assert not secret_by_name_and_content(b".npmrc", b"save-exact=true\n")
-    assert secret_by_name_and_content(b"gcp/credentials.json", b'{"private_key": ""}')
-    assert not secret_by_name_and_content(b"credentials.json", b"{}")
 
 
 def test_hashes_in_lock_files_are_no_secrets() -> None:

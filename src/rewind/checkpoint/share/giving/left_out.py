@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rewind.checkpoint.share.giving import secrets
+from rewind.checkpoint.share.giving import secret_names, secrets
 from rewind.checkpoint.share.path_names import case_clashes
 from rewind.marker import IN_AGENT
 from rewind.paths import is_state_path
@@ -49,7 +49,7 @@ class Scanned:
 
     def kinds(self, path: bytes, entry: TreeEntry, blobs: Blobs) -> tuple[tuple[str, int], ...]:
         # Of the path only the name matters, and of most names not even that.
-        key = (entry.ref, secrets.name_that_matters(path))
+        key = (entry.ref, secret_names.name_that_matters(path))
         if key not in self._known:
             self._known[key] = self._scan(path, entry, blobs)
         return self._known[key]
@@ -58,11 +58,11 @@ class Scanned:
         if entry.size > secrets.LARGEST:
             return ()
         data = whole(entry, blobs)
-        by_both = secrets.secret_by_name_and_content(path, data)
+        by_both = secret_names.secret_by_name_and_content(path, data)
         if by_both:
             return ((by_both, 0),)
         return tuple((one.kind, secrets.line_of(data, one.start))
-                     for one in secrets.find_secrets(data, secrets.is_lock_file(path))[:_SHOWN])
+                     for one in secrets.find_secrets(data, secret_names.is_lock_file(path))[:_SHOWN])
 
 
 class SharedTree:
@@ -132,7 +132,7 @@ class SharedTree:
         if entry.kind == UNCOVERED:
             return b"", ()
         if entry.kind in FILES and not self._policy.with_secrets:
-            by_name = secrets.secret_by_name(path)
+            by_name = secret_names.secret_by_name(path)
             if by_name:
                 return Reasons.SECRET, ((by_name, 0),)
         if not self._policy.with_ignored and self._rule_tree.classify(
