@@ -12,10 +12,16 @@ from rewind.files import read_bounded, write_atomic
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
+    # One whose keys others decide. What Rewind itself writes has a shape with a name.
+    JsonObject = dict[str, Any]
+else:
+    JsonObject = dict
 
-def read(path: str, limit: int) -> dict[str, Any] | None:
+
+def read(path: str, limit: int) -> JsonObject | None:
     """The object in the file. None: there is something else, or more of it than `limit` bytes.
 
     An `OSError` passes: only the caller knows whether the file has to be there."""
@@ -26,7 +32,7 @@ def read(path: str, limit: int) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def read_or_empty(path: str, limit: int) -> dict[str, Any]:
+def read_or_empty(path: str, limit: int) -> JsonObject:
     """The same for what can be done without: an empty object where there is none to be read."""
     try:
         return read(path, limit) or {}
@@ -34,5 +40,5 @@ def read_or_empty(path: str, limit: int) -> dict[str, Any]:
         return {}
 
 
-def write(path: str, data: dict[str, Any], *, sync: bool = True) -> None:
+def write(path: str, data: Mapping[str, object], *, sync: bool = True) -> None:
     write_atomic(path, quickjson.dump_file(data), sync=sync)

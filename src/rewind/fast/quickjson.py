@@ -9,7 +9,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     Scan = Callable[[str, int], tuple[Any, int]]
@@ -51,7 +51,7 @@ def dumps(value: Any, *, sort_keys: bool = False) -> str:
     return "".join(_encoder(sort_keys)(value, 0))
 
 
-def dump_file(value: dict[str, Any]) -> bytes:
+def dump_file(value: Mapping[str, object]) -> bytes:
     """An object with one member a line: for files that a person may want to read."""
     members = ",\n".join(f"  {dumps(key)}: {dumps(member)}" for key, member in value.items())
     return ("{\n" + members + "\n}\n").encode()
