@@ -28,6 +28,7 @@ pytest.register_assert_rewrite("rewind_cli", "hook_scene", "scene", "kill_driver
 import on_disk  # noqa: E402
 import other_pythons  # noqa: E402
 from compiled_once import copy_program, stage_library  # noqa: E402
+from read_once import read_once  # noqa: E402
 from rewind_cli import Rewind, as_ordinary_user, clean_env  # noqa: E402
 
 # How fast a machine makes examples is no property of the program.
@@ -35,6 +36,7 @@ hypothesis.settings.register_profile("patient", deadline=None, max_examples=othe
                                      suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("patient")
 
+read_once()
 
 _HERE = Path(__file__).parent
 
