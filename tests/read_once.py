@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 
 from rewind.checkpoint.rewind.files import open_files
+from rewind.install.machine import bundle
 from rewind.snapshot.rules import ignore
 
 _LONG = 1000  # the built-in list, of which nothing changes once it is read
@@ -16,6 +17,8 @@ _new = ignore.IgnoreFile
 _known = functools.lru_cache(maxsize=8)(_new)
 _others = open_files._others
 _before: set[bytes] = set()
+_imported = bundle._imported
+_imports: dict[tuple[bytes, str, frozenset[str]], list[str]] = {}  # by source, name and what else there is
 
 
 def read_once() -> None:
@@ -23,6 +26,7 @@ def read_once() -> None:
     _before.update(_others(open_files._PROC))
     ignore.IgnoreFile = _ignore_file  # type: ignore[assignment, misc]
     open_files._others = _started_since
+    bundle._imported = _imported_once
 
 
 def _ignore_file(text: bytes, prefix: bytes = b"") -> ignore.IgnoreFile:
@@ -37,3 +41,12 @@ def _started_since(proc: bytes) -> list[bytes]:
         _before.intersection_update(found)
         found = [pid for pid in found if pid not in _before]
     return found
+
+
+def _imported_once(name: str, modules: dict[str, str]) -> list[str]:
+    """What a library's module imports, for each installation of the same source."""
+    with open(modules[name], "rb") as file:
+        key = file.read(), name, frozenset(modules)
+    if key not in _imports:
+        _imports[key] = _imported(name, modules)
+    return _imports[key]
