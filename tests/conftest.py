@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import gc
+import itertools
 import os
+import re
 import shutil
 import signal
 import tempfile
@@ -76,13 +78,23 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     item.stash[_FAILED] = item.stash.get(_FAILED, False) or outcome.get_result().failed  # type: ignore[attr-defined]
 
 
+_numbers = itertools.count()
+
+
 @pytest.fixture
-def tmp_path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
-    """A directory of the test's own: pytest's, or one on a disk for what is about files."""
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A directory of the test's own, or one on a disk for what is about files. pytest 8 looks through all that
+    it has made before it makes another."""
+    name = re.sub(r"\W", "_", request.node.name)[:30]
     disk = on_disk.disk_for(os.path.relpath(request.path, _HERE))
-    yield Path(tempfile.mkdtemp(prefix=f"{tmp_path.name}-", dir=disk)) if disk else tmp_path
+    if disk:
+        yield Path(tempfile.mkdtemp(prefix=f"{name}-", dir=disk))
+        return
+    folder = tmp_path_factory.getbasetemp() / f"{name}-{next(_numbers)}"
+    folder.mkdir(0o700)
+    yield folder
     if not request.node.stash.get(_FAILED, False):
-        on_disk.is_over(tmp_path)
+        on_disk.is_over(folder)
 
 
 @pytest.fixture
