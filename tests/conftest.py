@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import gc
+import itertools
 import os
+import re
 import shutil
 import signal
 import tempfile
@@ -28,6 +30,7 @@ pytest.register_assert_rewrite("rewind_cli", "hook_scene", "scene", "kill_driver
 import on_disk  # noqa: E402
 import other_pythons  # noqa: E402
 from compiled_once import copy_program, stage_library  # noqa: E402
+from read_once import read_once  # noqa: E402
 from rewind_cli import Rewind, as_ordinary_user, clean_env  # noqa: E402
 
 # How fast a machine makes examples is no property of the program.
@@ -35,6 +38,7 @@ hypothesis.settings.register_profile("patient", deadline=None, max_examples=othe
                                      suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("patient")
 
+read_once()
 
 _HERE = Path(__file__).parent
 
@@ -58,8 +62,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish() -> None:
     """A search for garbage goes through what tests have made since, not through nine thousand tests and all
-    modules: milliseconds instead of half a second, for each test that asks for one."""
+    modules: milliseconds instead of half a second, for each test that asks for one. Nobody else needs one as
+    often as Python makes them: a twentieth of all processor time."""
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
     gc.enable()
 
 
@@ -72,13 +78,23 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     item.stash[_FAILED] = item.stash.get(_FAILED, False) or outcome.get_result().failed  # type: ignore[attr-defined]
 
 
+_numbers = itertools.count()
+
+
 @pytest.fixture
-def tmp_path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
-    """A directory of the test's own: pytest's, or one on a disk for what is about files."""
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A directory of the test's own, or one on a disk for what is about files. pytest 8 looks through all that
+    it has made before it makes another."""
+    name = re.sub(r"\W", "_", request.node.name)[:30]
     disk = on_disk.disk_for(os.path.relpath(request.path, _HERE))
-    yield Path(tempfile.mkdtemp(prefix=f"{tmp_path.name}-", dir=disk)) if disk else tmp_path
+    if disk:
+        yield Path(tempfile.mkdtemp(prefix=f"{name}-", dir=disk))
+        return
+    folder = tmp_path_factory.getbasetemp() / f"{name}-{next(_numbers)}"
+    folder.mkdir(0o700)
+    yield folder
     if not request.node.stash.get(_FAILED, False):
-        on_disk.is_over(tmp_path)
+        on_disk.is_over(folder)
 
 
 @pytest.fixture

@@ -33,7 +33,4 @@ def is_over(folder: Path) -> None:
     if DISK:
         _over.append(folder)
         if len(_over) > _KEPT:
-            oldest = _over.popleft()
-            shutil.rmtree(oldest, ignore_errors=True)
-            # Else another test would get its name, and what this process remembers of a home with that name.
-            oldest.mkdir(exist_ok=True)
+            shutil.rmtree(_over.popleft(), ignore_errors=True)

@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Optional, Union
 
+from forked import run_forked
+
 CHECKOUT = Path(__file__).resolve().parents[1]
 PROGRAM = CHECKOUT / "bin" / "rewind"
 NOBODY = 65534
@@ -24,6 +26,7 @@ STATE = os.path.join(".agent", "rewind")
 Tree = dict[bytes, tuple[Any, ...]]
 Arg = Union[str, bytes, Path]
 
+_COMMAND = [sys.executable, "-I", "-S", str(PROGRAM)]
 _BECOME_NOBODY = (
     f"import os, sys; os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY});"
     " os.execv(sys.argv[1], sys.argv[1:])"
@@ -72,14 +75,21 @@ class Rewind:
 
     def run(self, *args: Arg, env: Optional[Mapping[str, str]] = None,
             cwd: Optional[Path] = None, timeout: float = 120) -> Result:
-        done = subprocess.run([*self.command, *args], cwd=cwd or self.project,
-                              env={**self.env, **(env or {})}, stdin=subprocess.DEVNULL,
-                              capture_output=True, timeout=timeout)
+        done = self._forked(args, env or {}, cwd or self.project, timeout) or subprocess.run(
+            [*self.command, *args], cwd=cwd or self.project, env={**self.env, **(env or {})},
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout)
         result = Result(done.returncode, done.stdout.decode("utf-8", "surrogateescape"),
                         done.stderr.decode("utf-8", "surrogateescape"))
         assert "Traceback" not in result.out + result.err, (args, result)
         assert result.code >= 0 and result.code != 70, (args, result)
         return result
+
+    def _forked(self, args: tuple[Arg, ...], changed: Mapping[str, str], cwd: Path,
+                timeout: float) -> Optional[subprocess.CompletedProcess[bytes]]:
+        if self.command != _COMMAND:
+            return None
+        return run_forked(PROGRAM, [os.fsdecode(arg) for arg in args], {**self.env, **changed}, changed, cwd,
+                          timeout)
 
     def ok(self, *args: Arg) -> Result:
         result = self.run(*args)
