@@ -32,6 +32,7 @@ import other_pythons  # noqa: E402
 from compiled_once import copy_program, stage_library  # noqa: E402
 from read_once import read_once  # noqa: E402
 from rewind_cli import Rewind, as_ordinary_user, clean_env  # noqa: E402
+from spawned import spawn_where_python_forks  # noqa: E402
 
 # How fast a machine makes examples is no property of the program.
 hypothesis.settings.register_profile("patient", deadline=None, max_examples=other_pythons.examples(100),
@@ -39,6 +40,7 @@ hypothesis.settings.register_profile("patient", deadline=None, max_examples=othe
 hypothesis.settings.load_profile("patient")
 
 read_once()
+spawn_where_python_forks()
 
 _HERE = Path(__file__).parent
 
@@ -83,8 +85,8 @@ _numbers = itertools.count()
 
 @pytest.fixture
 def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A directory of the test's own, or one on a disk for what is about files. pytest 8 looks through all that
-    it has made before it makes another."""
+    """A directory of the test's own, or one on a disk for what is about files. Not pytest's: its version 8
+    looks through all that it has made before it makes another."""
     name = re.sub(r"\W", "_", request.node.name)[:30]
     disk = on_disk.disk_for(os.path.relpath(request.path, _HERE))
     if disk:

@@ -37,16 +37,18 @@ def run_forked(program: Path, args: Sequence[str], env: Mapping[str, str], chang
     request = json.dumps({"args": args, "env": env, "cwd": os.fspath(cwd)}).encode()
     if len(request) > fork_server.MOST or not os.path.isdir(cwd):
         return None
-    return _Forked(_server(str(program), env), request, timeout).done(args)
+    return _Forked(_server(str(program)), request, timeout).done(args)
 
 
-def _server(program: str, env: Mapping[str, str]) -> socket.socket:
+def _server(program: str) -> socket.socket:
+    """It belongs to no test, so it has no home."""
     known = os.getpid(), program
     if known not in _servers:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         command = [sys.executable, "-I", "-S", fork_server.__file__, program, str(theirs.fileno())]
-        process = subprocess.Popen(command, env=dict(env), cwd="/", pass_fds=[theirs.fileno()],
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        process = subprocess.Popen(command, env={"PATH": os.defpath, "LC_ALL": "C.UTF-8"}, cwd="/",
+                                   pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL)
         theirs.close()
         _servers[known] = process, ours
         atexit.register(_end, process, ours)
