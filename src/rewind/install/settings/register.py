@@ -121,8 +121,9 @@ def is_disabled(profile: Profile, *, project: str | None = None) -> str | None:
     if places is None or where is None or where["disabled"] is None:
         return None
     files = [places.settings]
-    if project is not None and where.get("local"):
-        files.append(os.path.join(places.folder, where["local"]))
+    local = where.get("local")
+    if project is not None and local:
+        files.append(os.path.join(places.folder, local))
     return next((file for file in files if _is_set(file, where["disabled"])), None)
 
 
