@@ -9,7 +9,6 @@ import os
 from typing import Any, BinaryIO
 
 from rewind.agents.profile import Profile, holds, pick
-from rewind.agents.sections import Header
 from rewind.errors import NothingBeforeCut
 from rewind.files import write_all
 from rewind.jsonfile import JsonObject
@@ -21,6 +20,10 @@ from rewind.transcript.read.entries import OTHER
 from rewind.transcript.read.lines import events_backward, line_of, lines_forward, parse, read_at
 from rewind.transcript.write.copying import copy_range
 from rewind.transcript.write.filtered import kept_ranges
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.agents.sections import Header
 
 
 class Names:
