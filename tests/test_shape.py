@@ -143,6 +143,14 @@ def _reaches_past(path: Path) -> Iterator[str]:
                 yield f"{path}:{node.lineno} looks into the controller"
 
 
+FOR_TYPES_ALONE = ["rewind.agents.sections"]
+
+
+def test_what_is_there_for_types_alone_is_not_loaded() -> None:
+    assert not [f"{path} imports {name}" for path in MODULES for name in loaded_modules(path)
+                if name in FOR_TYPES_ALONE]
+
+
 def test_nothing_starts_a_file_of_a_higher_room() -> None:
     """A file that is started by its path is reached as much as one that is imported."""
     assert not [found for path in MODULES for found in _starts_higher(path)]

@@ -14,6 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from rewind.jsonfile import JsonObject
+
 FILE = "known-stores.json"
 MAIN = "main"  # the place of a project that has no other
 STORAGE = "storage"
@@ -24,16 +26,16 @@ class Index:
     """Entries by store id: `root`, `also` (where it was before, or is as well), `aliases` (other paths of the
     same directory), `places` (path -> name), `dir` (its directory in `storage/`), `marked`."""
 
-    def __init__(self, data: dict[str, Any]) -> None:
+    def __init__(self, data: JsonObject) -> None:
         self.data = data
         self._paths: dict[str, tuple[str, str]] | None = None
 
     @property
-    def stores(self) -> dict[str, Any]:
-        stores: dict[str, Any] = self.data["stores"]
+    def stores(self) -> JsonObject:
+        stores: JsonObject = self.data["stores"]
         return stores
 
-    def entry(self, store_id: str) -> dict[str, Any]:
+    def entry(self, store_id: str) -> JsonObject:
         found = self.stores.get(store_id)
         return found if isinstance(found, dict) else {}
 

@@ -12,9 +12,9 @@ import select
 import shutil
 import subprocess
 import time
-from typing import Any
 
 from rewind.agents.profile import Profile
+from rewind.jsonfile import JsonObject
 
 _PATIENCE = 10.0  # seconds for all of it
 _CLIENT = {"clientInfo": {"name": "rewind", "title": "Rewind", "version": "1"}, "capabilities": {}}
@@ -29,7 +29,7 @@ def name_session(profile: Profile, session_id: str, name: str, folder: str) -> N
     _ask(profile, "thread/name/set", {"threadId": session_id, "name": name}, folder)
 
 
-def hooks_of(profile: Profile, folder: str) -> list[dict[str, Any]]:
+def hooks_of(profile: Profile, folder: str) -> list[JsonObject]:
     """The hooks that run in a directory, each with `command` and `trustStatus`."""
     answer = _ask(profile, "hooks/list", {"cwds": [folder]}, folder)
     try:
@@ -38,7 +38,7 @@ def hooks_of(profile: Profile, folder: str) -> list[dict[str, Any]]:
         raise NoAnswer("an answer that is not understood") from None
 
 
-def _ask(profile: Profile, method: str, params: dict[str, Any], folder: str) -> dict[str, Any]:
+def _ask(profile: Profile, method: str, params: JsonObject, folder: str) -> JsonObject:
     command: list[str] = list(profile.commands.get("server") or [])
     program = shutil.which(command[0]) if command else None
     if program is None:
@@ -71,17 +71,17 @@ class _Talk:
         self._until = time.monotonic() + _PATIENCE
         self._rest = b""
 
-    def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    def ask(self, method: str, params: JsonObject) -> JsonObject:
         self._send({"id": 1, "method": "initialize", "params": _CLIENT})
         self._answer(1)
         self._send({"method": "initialized"})
         self._send({"id": 2, "method": method, "params": params})
         return self._answer(2)
 
-    def _send(self, message: dict[str, Any]) -> None:
+    def _send(self, message: JsonObject) -> None:
         os.write(self._into, json.dumps(message).encode() + b"\n")
 
-    def _answer(self, id: int) -> dict[str, Any]:
+    def _answer(self, id: int) -> JsonObject:
         while True:
             try:
                 message = json.loads(self._line())

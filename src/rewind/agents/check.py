@@ -8,7 +8,12 @@ from rewind.errors import ProfileInvalid
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, Union
+
+    from rewind.jsonfile import JsonObject
+
+    Check = Callable[[object], bool]
+    Shape = Union[Check, list["Shape"], dict[str, "Shape"]]
 
 FORMAT = 1
 KINDS = (TREE, ROLLOUT, OPLOG, SQLITE)
@@ -70,7 +75,7 @@ def _is_command(value: object) -> bool:
     return "{" not in rest and "}" not in rest
 
 
-def _one_of(choices: tuple[str, ...]) -> Callable[[object], bool]:
+def _one_of(choices: tuple[str, ...]) -> Check:
     def check(value: object) -> bool:
         return value in choices
 
@@ -78,13 +83,14 @@ def _one_of(choices: tuple[str, ...]) -> Callable[[object], bool]:
     return check
 
 
-_WHAT = {_is_text: "a text", _is_name: "letters, digits and dashes", _is_bool: "true or false",
-         _is_count: "a number from 1 to 10000", _is_texts: "a list of texts", _is_object: "an object",
-         _is_names: "an object of texts",
-         _is_where: "a condition", _is_one_where: "one condition, not a list",
-         _is_command: "a command in which only {session} is filled in"}
-_TITLE = {"line": _is_where, "field": _is_text, "*entry": _is_text}
-_SHAPE: dict[str, Any] = {
+_WHAT: dict[Check, str] = {
+    _is_text: "a text", _is_name: "letters, digits and dashes", _is_bool: "true or false",
+    _is_count: "a number from 1 to 10000", _is_texts: "a list of texts", _is_object: "an object",
+    _is_names: "an object of texts",
+    _is_where: "a condition", _is_one_where: "one condition, not a list",
+    _is_command: "a command in which only {session} is filled in"}
+_TITLE: dict[str, Shape] = {"line": _is_where, "field": _is_text, "*entry": _is_text}
+_SHAPE: dict[str, Shape] = {
     "format": lambda value: value == FORMAT,
     "name": _is_name,
     "title": _is_text,
@@ -138,7 +144,7 @@ _SHAPE: dict[str, Any] = {
 }
 
 
-def _problem(data: Any, shape: Any = None, where: str = "") -> str:
+def _problem(data: Any, shape: Shape | None = None, where: str = "") -> str:
     """The first thing that is wrong with it, or an empty text."""
     shape = _SHAPE if shape is None else shape
     if callable(shape):
@@ -156,7 +162,7 @@ def _problem(data: Any, shape: Any = None, where: str = "") -> str:
     return _problem_in_object(data, shape, where)
 
 
-def _problem_in_object(data: dict[str, Any], shape: dict[str, Any], where: str) -> str:
+def _problem_in_object(data: JsonObject, shape: dict[str, Shape], where: str) -> str:
     for key, inner in shape.items():
         name = key.strip("?*")
         path = f"{where}.{name}" if where else name

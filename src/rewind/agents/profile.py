@@ -8,43 +8,44 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Union
+    from typing import Any
 
-    Where = Union[dict[str, list[Any]], list[dict[str, list[Any]]]]
-
+    from rewind.agents import sections
+    from rewind.agents.sections import Where
+    from rewind.jsonfile import JsonObject
 
 TREE, ROLLOUT = "jsonl-tree", "jsonl-rollout"  # kinds of transcripts; the first, unless a profile says so
 OPLOG, SQLITE = "jsonl-oplog", "sqlite"
 
 
 class Profile:
-    """One agent, as data. Sections stay dictionaries: whoever needs one knows its fields."""
+    """One agent, as data. Sections stay dictionaries: `sections.py` says what is in each."""
 
     __slots__ = ("commands", "compaction", "data", "environment", "fork", "kind", "leaf",
                  "lines", "links", "liveness", "locks", "name", "native", "payload", "prompt", "recognise",
                  "registration", "sessions", "title", "titles", "tools")
 
-    def __init__(self, data: dict[str, Any]) -> None:
+    def __init__(self, data: JsonObject) -> None:
         self.data = data
         self.name: str = data["name"]
         self.title: str = data["title"]
         self.kind: str = data.get("kind", TREE)
         self.links: str = data["links"]
-        self.environment: dict[str, Any] = data["environment"]
-        self.sessions: dict[str, Any] | None = data["sessions"]
-        self.recognise: dict[str, Any] | None = data["recognise"]
-        self.lines: dict[str, Any] = data["lines"]
-        self.prompt: dict[str, Any] = data["prompt"]
-        self.leaf: dict[str, Any] | None = data["leaf"]
-        self.compaction: dict[str, Any] | None = data["compaction"]
-        self.titles: list[dict[str, Any]] = data["titles"]
-        self.fork: dict[str, Any] = data["fork"]
-        self.native: dict[str, Any] | None = data["native"]
-        self.liveness: dict[str, Any] | None = data["liveness"]
-        self.locks: dict[str, str] | None = data.get("locks")
+        self.environment: sections.Environment = data["environment"]
+        self.sessions: sections.Sessions | None = data["sessions"]
+        self.recognise: sections.Recognise | None = data["recognise"]
+        self.lines: sections.Lines = data["lines"]
+        self.prompt: sections.Prompt = data["prompt"]
+        self.leaf: sections.Leaf | None = data["leaf"]
+        self.compaction: sections.Compaction | None = data["compaction"]
+        self.titles: list[sections.Title] = data["titles"]
+        self.fork: sections.Fork = data["fork"]
+        self.native: sections.Native | None = data["native"]
+        self.liveness: sections.Liveness | None = data["liveness"]
+        self.locks: sections.Locks | None = data.get("locks")
         self.payload: dict[str, list[str]] | None = data["payload"]
-        self.registration: dict[str, Any] | None = data.get("registration")
-        self.commands: dict[str, Any] = data["commands"]
+        self.registration: sections.Registration | None = data.get("registration")
+        self.commands: sections.Commands = data["commands"]
         self.tools: dict[str, list[str]] = data["tools"]
 
     def __repr__(self) -> str:
@@ -62,7 +63,7 @@ def pick(data: Any, path: str | None) -> Any:
     return data
 
 
-def holds(where: Where, data: dict[str, Any]) -> bool:
+def holds(where: Where, data: JsonObject) -> bool:
     """Whether a condition holds; an empty one always does."""
     if isinstance(where, list):
         return any(holds(one, data) for one in where)

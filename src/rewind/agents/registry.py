@@ -14,7 +14,9 @@ from rewind.paths import rewind_home
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from typing import Any
+
+    from rewind.agents.sections import Home
+    from rewind.jsonfile import JsonObject
 
 UNKNOWN = "unknown"
 _BUILTIN = ("claude", "droid", "codex", "gemini", "opencode")
@@ -109,7 +111,7 @@ def hooks_home(profile: Profile, environ: Mapping[str, str] | None = None) -> st
     return _home(where, environ) if where and where.get("home") else session_home(profile, environ)
 
 
-def _home(where: dict[str, Any], environ: Mapping[str, str] | None) -> str:
+def _home(where: Home, environ: Mapping[str, str] | None) -> str:
     environ = os.environ if environ is None else environ
     moved = environ.get(where.get("homeVariable") or "")
     if moved:
@@ -165,14 +167,14 @@ def _by_first_lines(path: str, home: str | None) -> Profile:
     return profile_named(UNKNOWN, home)
 
 
-def _looks_like(profile: Profile, data: dict[str, Any]) -> bool:
+def _looks_like(profile: Profile, data: JsonObject) -> bool:
     assert profile.recognise is not None
     keys = profile.recognise.get("keys") or []
     equals = profile.recognise.get("equals")
     return bool(keys or equals) and all(k in data for k in keys) and (not equals or holds(equals, data))
 
 
-def _first_objects(path: str, most: int = 50) -> list[dict[str, Any]]:
+def _first_objects(path: str, most: int = 50) -> list[JsonObject]:
     found = []
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a FIFO in its place must not hold us up

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from rewind.agents.profile import Profile, pick
 from rewind.agents.registry import session_home
 from rewind.errors import RewindError
 from rewind.fast import quickjson
 from rewind.files import read_bounded
+from rewind.jsonfile import JsonObject
 
 _MAX_BYTES = 4 << 20
 _STRING_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\r\n]*|/\*.*?\*/', re.S)
@@ -37,7 +37,7 @@ def _holds(path: str, is_parent: bool, folder: str) -> bool:
     return os.path.commonpath([top, os.path.realpath(folder)]) == top if os.path.isabs(path) else False
 
 
-def _read(path: str) -> dict[str, Any]:
+def _read(path: str) -> JsonObject:
     try:
         text = read_bounded(path, _MAX_BYTES).decode("utf-8", "replace").lstrip("\ufeff")
         plain = _STRING_OR_COMMENT.sub(lambda found: found[0] if found[0][0] == '"' else " ", text)

@@ -13,6 +13,7 @@ from rewind.config.settings import BY_KEY, GROUPS, shown, unknown
 from rewind.config.strictjson import invalid, read_object
 from rewind.errors import StateUnwritable
 from rewind.files import make_private_dir, sweep_drafts, write_atomic
+from rewind.jsonfile import JsonObject
 
 _HINT = "Run `rewind config` to see every setting."
 
@@ -53,7 +54,7 @@ def _check_key(file: str, key: str) -> None:
         raise invalid(file, unknown(key) + ".", hint=_HINT)
 
 
-def _inner(file: str, found: dict[str, Any], groups: list[str]) -> dict[str, Any]:
+def _inner(file: str, found: JsonObject, groups: list[str]) -> JsonObject:
     at = found
     for depth, group in enumerate(groups, 1):
         at = at.setdefault(group, {})
@@ -63,7 +64,7 @@ def _inner(file: str, found: dict[str, Any], groups: list[str]) -> dict[str, Any
     return at
 
 
-def _remove(found: dict[str, Any], parts: list[str]) -> bool:
+def _remove(found: JsonObject, parts: list[str]) -> bool:
     name, *rest = parts
     if name not in found:
         return False
@@ -78,7 +79,7 @@ def _remove(found: dict[str, Any], parts: list[str]) -> bool:
     return True
 
 
-def _write(file: str, found: dict[str, Any], project: bool) -> None:
+def _write(file: str, found: JsonObject, project: bool) -> None:
     try:
         text = json.dumps(found, indent=2) + "\n"
     except RecursionError:

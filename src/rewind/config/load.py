@@ -15,7 +15,27 @@ from rewind.fast import quickjson
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
+    from typing import Any, TypedDict
+
+    from rewind.jsonfile import JsonObject
+
+    Values = dict[str, Any]  # by key; what a value is, the key's row in the table of settings decides
+
+    class TierHook(TypedDict, total=False):
+        """A hook that a tier registers. `tools`: for this kind of tool only, `edit` or `shell`."""
+
+        action: str
+        timeout: int  # seconds
+        checkpoint: bool
+        tools: str
+
+    class Tier(TypedDict, total=False):
+        """A file of `tiers/`. Nothing is in it before the settings were read."""
+
+        tier: str
+        description: str
+        runtime: JsonObject  # settings, as in a configuration file
+        hooks: dict[str, list[TierHook]]  # by event
 
 CONFIG_FILE = "config.json"
 PROBLEM_LIMIT = 20  # per file: a person mends them one by one anyway
@@ -28,8 +48,8 @@ class Settings:
     __slots__ = ("_sources", "_values", "tier")
 
     def __init__(self) -> None:
-        self.tier: dict[str, Any] = {}  # as its file says, hooks included
-        self._values = {setting.key: setting.default for setting in SETTINGS}
+        self.tier: Tier = {}  # as its file says, hooks included
+        self._values: Values = {setting.key: setting.default for setting in SETTINGS}
         self._sources = dict.fromkeys(self._values, "default")
 
     def get(self, key: str) -> Any:
@@ -43,8 +63,8 @@ class Settings:
         for key, value in self._values.items():
             yield key, value, self._sources[key]
 
-    def as_dict(self) -> dict[str, Any]:
-        nested: dict[str, Any] = {}
+    def as_dict(self) -> JsonObject:
+        nested: JsonObject = {}
         for key, value in self._values.items():
             *groups, name = key.split(".")
             inner = nested
@@ -66,7 +86,7 @@ class _Layer:
     def __init__(self, source: str, project: bool = False) -> None:
         self.source = source
         self.project = project
-        self.values: dict[str, Any] = {}
+        self.values: Values = {}
         self.problems: list[str] = []
 
     def read(self) -> _Layer:
@@ -78,7 +98,7 @@ class _Layer:
             self.problems.append(error.message)
         return self
 
-    def add(self, found: dict[str, Any], prefix: str = "") -> None:
+    def add(self, found: JsonObject, prefix: str = "") -> None:
         for name, value in found.items():
             key = prefix + name
             if "." in name or not (key in BY_KEY or key in GROUPS):
@@ -134,12 +154,12 @@ def check_settings(home: str, state: str | None) -> list[str]:
     return _problems(_read_files(home, state))
 
 
-def load_tier(name: str) -> dict[str, Any]:
+def load_tier(name: str) -> Tier:
     """The tier as its file says, hooks included. `name` is one of the setting's choices."""
     if name not in BY_KEY["tier"].choices:
         raise KeyError(name)
     with open(os.path.join(_HERE, "tiers", name + ".json"), encoding="utf-8") as file:
-        tier: dict[str, Any] = quickjson.loads(file.read())
+        tier: Tier = quickjson.loads(file.read())
     return tier
 
 

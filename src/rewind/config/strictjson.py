@@ -17,6 +17,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from rewind.jsonfile import JsonObject
+
 SIZE_LIMIT = 1 << 20
 _MARK = "\ufeff"  # which some editors put at the beginning
 NUMBER_LIMIT = 64  # digits; before 3.11 Python takes quadratic time for a number of a million
@@ -32,7 +34,7 @@ def invalid(file: str, *problems: str, hint: str | None = None) -> ConfigInvalid
     return error
 
 
-def read_object(file: str, *, follow: bool) -> dict[str, Any]:
+def read_object(file: str, *, follow: bool) -> JsonObject:
     """The object in `file`, {} when there is no such file. `follow`: it may be a symbolic link."""
     try:
         data = read_bounded(os.path.realpath(file) if follow else file, SIZE_LIMIT)
@@ -80,8 +82,8 @@ def _where(file: str, data: bytes) -> str:
     return f"{file} is not valid JSON."
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _object(pairs: list[tuple[str, Any]]) -> JsonObject:
+    found: JsonObject = {}
     for key, value in pairs:
         if key in found:
             raise _Refused(f"the key {shown(key)} is there twice")

@@ -17,10 +17,13 @@ from rewind.transcript.names import is_session_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
+    from collections.abc import Iterator, Mapping
 
     from rewind.agents.profile import Profile
+    from rewind.agents.sections import Liveness, Locks
+    from rewind.jsonfile import JsonObject
+
+    Recorded = Mapping[str, object]  # what hooks remember of a session
 
 _RECENT = 600.0  # seconds
 _MAX_BYTES = 1 << 20
@@ -33,12 +36,12 @@ def check_in_place(profile: Profile) -> None:
         raise NotInPlace(agent=profile.title, reason=profile.fork.get("notInPlace", _REFER))
 
 
-def is_open(profile: Profile, session_id: str, recorded: dict[str, Any] | None = None) -> bool | None:
+def is_open(profile: Profile, session_id: str, recorded: Recorded | None = None) -> bool | None:
     """By the client's own word, else by the process that SessionStart recorded; None when there is none."""
     return Clients(profile).is_open(session_id, recorded)
 
 
-def is_busy(profile: Profile, session_id: str, recorded: dict[str, Any] | None = None) -> bool:
+def is_busy(profile: Profile, session_id: str, recorded: Recorded | None = None) -> bool:
     """Whether a turn is running now. One that was interrupted tells no hook, but the client knows."""
     return Clients(profile).is_busy(session_id, recorded)
 
@@ -53,14 +56,14 @@ class Clients:
         self._rule = profile.liveness
         self._entries = None if register is None else list(_entries(register))
 
-    def is_open(self, session_id: str, recorded: dict[str, Any] | None) -> bool | None:
+    def is_open(self, session_id: str, recorded: Recorded | None) -> bool | None:
         if self._entries is not None:
             return bool(self._of(session_id))
         if self._locks is not None and self._profile.locks and is_session_id(session_id):
             return is_locked(os.path.join(self._locks, session_id + self._profile.locks["suffix"]))
         return _recorded_client(recorded)
 
-    def is_busy(self, session_id: str, recorded: dict[str, Any] | None) -> bool:
+    def is_busy(self, session_id: str, recorded: Recorded | None) -> bool:
         busy = self._rule["busy"] if self._rule else None
         if self._entries is not None and busy:
             return any(holds(busy, entry) for entry in self._of(session_id))
@@ -72,7 +75,7 @@ class Clients:
                     and _turn_runs(self._profile, recorded) is not False)
         return bool(_recorded_client(recorded))
 
-    def _of(self, session_id: str) -> list[dict[str, Any]]:
+    def _of(self, session_id: str) -> list[JsonObject]:
         assert self._rule is not None
         rule = self._rule
         return [entry for pid, entry in self._entries or () if pick(entry, rule["session"]) == session_id
@@ -89,14 +92,14 @@ def _is_elsewhere(domain: object) -> bool:
     return isinstance(domain, str) and "pid:[" in domain and not domain.endswith(own)
 
 
-def _recorded_client(recorded: dict[str, Any] | None) -> bool | None:
+def _recorded_client(recorded: Recorded | None) -> bool | None:
     client = (recorded or {}).get("client")
     if isinstance(client, dict) and isinstance(client.get("pid"), int):
         return _lives(client["pid"], client.get("start"))
     return None
 
 
-def why_open(profile: Profile, session_id: str, path: str, recorded: dict[str, Any] | None = None) -> str:
+def why_open(profile: Profile, session_id: str, path: str, recorded: Recorded | None = None) -> str:
     """A reason not to touch this session, or nothing."""
     known = is_open(profile, session_id, recorded)
     if known is None:
@@ -108,7 +111,7 @@ def why_open(profile: Profile, session_id: str, path: str, recorded: dict[str, A
     return f"{profile.title} is running it" if known else ""
 
 
-def _folder(profile: Profile, rule: dict[str, Any] | None) -> str | None:
+def _folder(profile: Profile, rule: Liveness | Locks | None) -> str | None:
     """Where a rule of the profile says that the agent keeps files about its clients, if it is there."""
     home = session_home(profile)
     if rule is None or home is None:
@@ -117,7 +120,7 @@ def _folder(profile: Profile, rule: dict[str, Any] | None) -> str | None:
     return folder if os.path.isdir(folder) else None
 
 
-def _turn_runs(profile: Profile, recorded: dict[str, Any] | None) -> bool | None:
+def _turn_runs(profile: Profile, recorded: Recorded | None) -> bool | None:
     from rewind.transcript.kinds import kind_of
     from rewind.transcript.read.lines import open_transcript
 
@@ -131,7 +134,7 @@ def _turn_runs(profile: Profile, recorded: dict[str, Any] | None) -> bool | None
         return None
 
 
-def _entries(folder: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _entries(folder: str) -> Iterator[tuple[int, JsonObject]]:
     """`<pid>.json` of each client. Claude Code 2.1 leaves the file behind when it is killed."""
     for name in os.listdir(folder):
         pid = name[: -len(".json")]

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
     from rewind.store.objects import ObjectStore
+    from rewind.transcript.place.cursor import Mark
 
 _PATIENCE = 3
 
@@ -84,7 +85,7 @@ def _capture(state: State, file: BinaryIO, path: str, profile: Profile,
 
 
 def _store(state: State, file: BinaryIO, session_id: str, top: bytes,
-           mark: dict[str, Any]) -> tuple[dict[str, Any], int]:
+           mark: Mark) -> tuple[dict[str, Any], int]:
     """The marks of the place hash the same bytes as a link does: these are hashed once."""
     store, header, end = state.objects, len(top), mark["byte_offset_end"]
     last = _continues(state, file, session_id, header, mark)
@@ -104,7 +105,7 @@ def _store(state: State, file: BinaryIO, session_id: str, top: bytes,
 
 
 def _continues(state: State, file: BinaryIO, session_id: str, header: int,
-               mark: dict[str, Any]) -> Link | None:
+               mark: Mark) -> Link | None:
     """The latest stored link whose bytes this file still begins with."""
     known = _latest_link(state, session_id)
     if known is None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from rewind import jsonfile
 from rewind.install.plugin import NAME
+from rewind.jsonfile import JsonObject
 
 MANAGED = "/Library/Application Support/ClaudeCode" if sys.platform == "darwin" else "/etc/claude-code"
 _MAX_BYTES = 4 << 20
@@ -65,6 +66,6 @@ def _in_file(file: str) -> Iterator[Forbidden]:
         yield Forbidden("allowManagedModsOnly", file, whole=False)
 
 
-def _object(settings: dict[str, Any], key: str) -> list[tuple[str, Any]]:
+def _object(settings: JsonObject, key: str) -> list[tuple[str, Any]]:
     found = settings.get(key)
     return list(found.items()) if isinstance(found, dict) else []

@@ -18,8 +18,13 @@ from typing import Any, NamedTuple
 from rewind.agents.profile import Profile
 from rewind.errors import PathNotText, SettingsUnreadable
 from rewind.install.settings.settings_text import Box, Edit, Element, Style, apply_edits, read_root
+from rewind.jsonfile import JsonObject
 
-Hooks = dict[str, list[dict[str, Any]]]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.config.load import Tier, TierHook
+
+Hooks = dict[str, list[JsonObject]]  # by event; what is in a group is up to the agent
 
 MARK = "smart-checkpoint"
 # One unknown name disables every hook of the file in Claude Code 2.1.30, so there are no others.
@@ -39,7 +44,7 @@ def is_text(path: str) -> bool:
     return path.isascii() or path.encode("utf-8", "ignore").decode() == path
 
 
-def entries_for(tier: dict[str, Any], profile: Profile, shim: str) -> Hooks:
+def entries_for(tier: Tier, profile: Profile, shim: str) -> Hooks:
     """What a tier registers with an agent, by event, in the form that its settings have."""
     if MARK not in os.path.basename(shim):
         raise ValueError(f"{shim} could not be recognised as ours")
@@ -55,7 +60,7 @@ def entries_for(tier: dict[str, Any], profile: Profile, shim: str) -> Hooks:
     return found
 
 
-def _group(entry: dict[str, Any], profile: Profile, shim: str) -> dict[str, Any]:
+def _group(entry: TierHook, profile: Profile, shim: str) -> JsonObject:
     # An agent that says in no variable who it is, is named: not every payload has a path that tells.
     named = f"env REWIND_AGENT={profile.name} " if (profile.registration or {}).get("named") else ""
     hook = {"type": "command", "command": f"{named}{shlex.quote(shim)} {entry['action']}",
@@ -162,7 +167,7 @@ def _is_ours(hook: Any) -> bool:
     return isinstance(command, str) and MARK in command
 
 
-def _ours(group: Any) -> list[dict[str, Any]]:
+def _ours(group: Any) -> list[JsonObject]:
     return [hook for hook in _hooks_of(group) if _is_ours(hook)]
 
 
@@ -197,7 +202,7 @@ def _insertions(root: Box, hooks: Hooks, wrapped: bool) -> Iterator[Edit]:
         yield style.add(box, new)
 
 
-def _ordered(groups: list[dict[str, Any]], order: tuple[str, ...]) -> list[dict[str, Any]]:
+def _ordered(groups: list[JsonObject], order: tuple[str, ...]) -> list[JsonObject]:
     return [{**group, "hooks": [{key: hook[key] for key in (*order, *hook) if key in hook}
                                 for hook in group["hooks"]]} for group in groups]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from typing import Any, Callable, NamedTuple, Optional
+from typing import Callable, NamedTuple, Optional
 
 from rewind.agents.profile import Profile
 from rewind.agents.registry import hooks_home
@@ -37,6 +37,10 @@ from rewind.install.settings.merger import (
 from rewind.install.settings.script import folders_made, hooks_in, is_our_script, script_text
 from rewind.install.settings.settings_text import BOM, read_root
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.config.load import Tier
+
 Change = Callable[[Optional[str]], Optional[str]]  # None: no such file
 SIZE_LIMIT = 16 << 20
 _TRIES = 3
@@ -56,7 +60,7 @@ class _Places(NamedTuple):
         return [*flat, (self.settings, True)]
 
 
-def register(profile: Profile, tier: dict[str, Any], shim: str, *, project: str | None = None,
+def register(profile: Profile, tier: Tier, shim: str, *, project: str | None = None,
              create: bool = False) -> list[str]:
     """Put the tier's hooks in place of any others of ours; the files that were changed."""
     places = _places(profile, project)
@@ -121,8 +125,9 @@ def is_disabled(profile: Profile, *, project: str | None = None) -> str | None:
     if places is None or where is None or where["disabled"] is None:
         return None
     files = [places.settings]
-    if project is not None and where.get("local"):
-        files.append(os.path.join(places.folder, where["local"]))
+    local = where.get("local")
+    if project is not None and local:
+        files.append(os.path.join(places.folder, local))
     return next((file for file in files if _is_set(file, where["disabled"])), None)
 
 

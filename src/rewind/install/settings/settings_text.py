@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from rewind.errors import SettingsUnreadable
 from rewind.install.settings.comments import without_comments
+from rewind.jsonfile import JsonObject
 
 Edit = tuple[int, int, str]  # from, to, what comes there
 
@@ -183,8 +184,8 @@ class _Refused(Exception):
     """JSON that reads, but that nobody can mean."""
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _object(pairs: list[tuple[str, Any]]) -> JsonObject:
+    found: JsonObject = {}
     for key, value in pairs:
         if key in found:
             raise _Refused(f"the key {json.dumps(key[:80])} is there twice")

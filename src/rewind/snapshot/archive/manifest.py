@@ -6,10 +6,11 @@ That is the record, the rules of its moment, and what was there but not captured
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from hashlib import sha256
-from typing import Any
 
 from rewind.errors import FormatTooNew, RewindError, StoreDamaged
+from rewind.jsonfile import JsonObject
 from rewind.snapshot.rules.rules import Rules
 from rewind.snapshot.trees.tree import unsafe_name
 
@@ -25,7 +26,7 @@ _REASON_LETTERS = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-")
 class Manifest:
     """What the manifest says, checked: nothing in it is of a wrong type or an unsafe name."""
 
-    def __init__(self, raw: bytes, value: dict[str, Any]) -> None:
+    def __init__(self, raw: bytes, value: JsonObject) -> None:
         self.digest = sha256(raw).digest()
         self.metadata = _object(value, "metadata")
         self.tree = _id(_object(self.metadata, "code"), "tree")
@@ -41,7 +42,7 @@ class Manifest:
             _add(self.partial, path, reason, path)
 
 
-def encode(metadata: dict[str, Any], rules: bytes, uncovered: list[tuple[bytes, bytes]],
+def encode(metadata: Mapping[str, object], rules: bytes, uncovered: list[tuple[bytes, bytes]],
            partial: list[tuple[bytes, bytes]]) -> bytes:
     """`uncovered` and `partial` hold pairs of path and reason."""
     value = {"format": FORMAT, "metadata": metadata, "rules": json.loads(rules),
@@ -91,7 +92,7 @@ def _constant(text: str) -> object:
     raise ValueError(f"{text} is not a number")
 
 
-def _object(value: dict[str, Any], key: str) -> dict[str, Any]:
+def _object(value: JsonObject, key: str) -> JsonObject:
     found = value.get(key)
     if not isinstance(found, dict):
         raise ValueError(f"it has no usable {key!r}")
@@ -108,14 +109,14 @@ def _is_shallow(value: object) -> bool:
     return not level
 
 
-def _id(value: dict[str, Any], key: str) -> bytes:
+def _id(value: JsonObject, key: str) -> bytes:
     found = value.get(key)
     if not isinstance(found, str) or len(found) != 64 or found.strip("0123456789abcdef"):
         raise ValueError(f"it has no usable id of its {key}")
     return bytes.fromhex(found)
 
 
-def _rules(value: dict[str, Any]) -> bytes:
+def _rules(value: JsonObject) -> bytes:
     blob = _canonical(value)
     usable = (value.get("format") == 1 and value.get("ignored") in ("small", "all", "none")
               and all(type(value.get(key)) is int for key in _LIMITS))
@@ -128,7 +129,7 @@ def _rules(value: dict[str, Any]) -> bytes:
     return blob
 
 
-def _pairs(value: dict[str, Any], key: str) -> list[tuple[bytes, bytes]]:
+def _pairs(value: JsonObject, key: str) -> list[tuple[bytes, bytes]]:
     found = value.get(key)
     if not isinstance(found, list):
         raise ValueError(f"it has no usable {key!r}")

@@ -30,8 +30,8 @@ from rewind.store.blobs import CHUNK, oid_of, pack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any, BinaryIO
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import BinaryIO
 
     from rewind.snapshot.archive.manifest import Manifest
     from rewind.store.archive import Member
@@ -49,7 +49,7 @@ _STAYS_HERE = ("outside", "madeBy")  # files outside the project are nobody else
 
 # from a store to a file
 
-def write_snapshot(file: BinaryIO, metadata: dict[str, Any], root: bytes, trees: Trees,
+def write_snapshot(file: BinaryIO, metadata: Mapping[str, object], root: bytes, trees: Trees,
                    blobs: Blobs, rules: bytes, progress: Progress | None = None) -> None:
     """The same snapshot gives the same bytes. `rules` is the blob that the record names."""
     shared = {name: value for name, value in metadata.items() if name not in _STAYS_HERE}
@@ -87,7 +87,7 @@ def _even(pieces: Iterator[bytes]) -> Iterator[bytes]:
         yield piece
 
 
-def _manifest(metadata: dict[str, Any], root: bytes, trees: Trees,
+def _manifest(metadata: Mapping[str, object], root: bytes, trees: Trees,
               rules: bytes) -> tuple[bytes, int]:
     uncovered: list[tuple[bytes, bytes]] = []
     partial = [(b"", trees(root).partial)]

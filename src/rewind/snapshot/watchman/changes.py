@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from rewind.jsonfile import JsonObject
     from rewind.snapshot.watchman.server import Server
 
 _SYNC_MS = 150  # for what happened before the question to arrive
@@ -31,7 +32,7 @@ class Changes:
 
 def changes_since(server: Server, memory: Memory) -> Changes | None:
     """What changed; None where Watchman does not know, or has lost track in between."""
-    wanted: dict[str, Any] = {"since": memory.clock, "fields": _FIELDS, "empty_on_fresh_instance": True,
+    wanted: dict[str, object] = {"since": memory.clock, "fields": _FIELDS, "empty_on_fresh_instance": True,
                               "sync_timeout": _SYNC_MS}
     if memory.prefix:
         wanted["relative_root"] = memory.prefix
@@ -65,7 +66,7 @@ def begin(server: Server, root: bytes, about: str, now: float) -> Memory:
     return Memory(_clock(answer), text_of(watch), text_of(prefix), ignored, warning, about, now)
 
 
-def _ignored(config: dict[bytes, Any], overall: dict[str, Any], prefix: bytes) -> list[str]:
+def _ignored(config: dict[bytes, Any], overall: JsonObject, prefix: bytes) -> list[str]:
     """Names that are ignored wherever they are begin with "/"; the others are paths in the project."""
     vcs = _names(config.get(b"ignore_vcs"), overall.get("ignore_vcs"), _VCS)
     below = prefix + b"/" if prefix else b""
@@ -80,7 +81,7 @@ def _names(own: object, overall: object, default: list[bytes]) -> list[bytes]:
             if isinstance(name, (str, bytes))]
 
 
-def _global_settings() -> dict[str, Any]:
+def _global_settings() -> JsonObject:
     from rewind.snapshot.rules.gitfiles import read_small
 
     try:

@@ -11,10 +11,10 @@ from rewind.agents.profile import OPLOG, SQLITE, TREE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, BinaryIO, Protocol
+    from typing import BinaryIO, Protocol
 
     from rewind.agents.profile import Profile
-    from rewind.transcript.place.cut import Cut
+    from rewind.transcript.place.cut import Cut, Trigger
     from rewind.transcript.write.content import Content, Names
 
     class Kind(Protocol):
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         def start_of_prompt(self, file: BinaryIO, profile: Profile, offset: int) -> int:
             """Where to cut so that the prompt at this offset is gone, and all that came before it is not."""
 
-        def resolve_cut(self, file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any]) -> Cut:
+        def resolve_cut(self, file: BinaryIO, profile: Profile, offset: int, trigger: Trigger) -> Cut:
             """The cut that a checkpoint stands for, `offset` being where the file ended at the time."""
 
         def turn_runs(self, file: BinaryIO) -> bool | None:

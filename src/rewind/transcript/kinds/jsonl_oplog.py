@@ -32,10 +32,12 @@ from rewind.transcript.write.content import Content, new_session_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, BinaryIO
+    from typing import BinaryIO
 
     from rewind.agents.profile import Profile
+    from rewind.jsonfile import JsonObject
     from rewind.transcript.kinds.oplog_fold import Folded
+    from rewind.transcript.place.cut import Trigger
     from rewind.transcript.write.content import Names
 
 __all__ = ["check_resumable", "new_session_id", "plan_content", "resolve_cut", "start_of_prompt", "turn_runs",
@@ -49,7 +51,7 @@ _STEP = 256 << 10
 
 # where a prompt begins, and where a checkpoint cuts
 
-def resolve_cut(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any]) -> Cut:
+def resolve_cut(file: BinaryIO, profile: Profile, offset: int, trigger: Trigger) -> Cut:
     """At a prompt's hook its line is not there yet, at a tool's the call is not. All else is written before
     the hook runs."""
     end = end_of_lines(stored(file), min(offset, size_of(file)))
@@ -61,7 +63,7 @@ def resolve_cut(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str
     return Cut(end)
 
 
-def _before_prompt(file: BinaryIO, profile: Profile, end: int, trigger: dict[str, Any]) -> Cut | None:
+def _before_prompt(file: BinaryIO, profile: Profile, end: int, trigger: Trigger) -> Cut | None:
     text = str(trigger.get("promptText") or "").strip()
     for event in events_forward(file, end):
         if kind_of_prompt(event.data, profile) != NO:
@@ -69,7 +71,7 @@ def _before_prompt(file: BinaryIO, profile: Profile, end: int, trigger: dict[str
     return None
 
 
-def _after_tool(file: BinaryIO, end: int, trigger: dict[str, Any]) -> Cut | None:
+def _after_tool(file: BinaryIO, end: int, trigger: Trigger) -> Cut | None:
     """Calls and results are written once all calls of an answer are done: after the only one that it has."""
     called = False
     for operation in operations(stored(file)):
@@ -95,7 +97,7 @@ def check_resumable(file: BinaryIO, profile: Profile, cut: Cut) -> None:
         raise NothingBeforeCut(agent=profile.title, start=profile.commands["start"])
 
 
-def _is_said(message: dict[str, Any]) -> bool:
+def _is_said(message: JsonObject) -> bool:
     """An answer that has begun is none yet: its calls are written when they are done."""
     return message.get("type") == "gemini" and bool(message.get("content") or message.get("toolCalls"))
 
@@ -129,14 +131,14 @@ def _is_certain(file: BinaryIO, cut: int) -> bool:
             and not any(map(what_nobody_knows, around)))
 
 
-def _ends_well(found: dict[str, dict[str, Any]]) -> bool:
+def _ends_well(found: dict[str, JsonObject]) -> bool:
     """With something said, and not with an answer that has only begun."""
     messages = list(found.values())
     has_begun = messages[-1].get("type") == "gemini" and not _is_said(messages[-1])
     return not has_begun and any(map(_is_said, messages))
 
 
-def _header_of(log: BinaryIO) -> dict[str, Any]:
+def _header_of(log: BinaryIO) -> JsonObject:
     length = min(HEADER, header_length(log))
     return next((event.data for event in parse(0, read_at(log, 0, length))), {})
 
@@ -184,7 +186,7 @@ def _write_folded(fd: int, found: Folded, names: Names) -> None:
         write_all(fd, _escaped(raw.strip()) + b"\n" if raw.strip() else _escaped(line_of(data)))
 
 
-def _head(names: Names, meta: dict[str, Any]) -> dict[str, Any]:
+def _head(names: Names, meta: JsonObject) -> JsonObject:
     from datetime import datetime, timezone
 
     now = datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -31,9 +31,11 @@ from rewind.transcript.write.content import Content, uuid_of, write_content
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, BinaryIO
+    from typing import BinaryIO
 
     from rewind.agents.profile import Profile
+    from rewind.jsonfile import JsonObject
+    from rewind.transcript.place.cut import Trigger
     from rewind.transcript.write.content import Names
 
 _MODES = (None, "legacy", "paginated")
@@ -50,7 +52,7 @@ def new_session_id() -> str:
 
 # what a line is
 
-def _turn_of(data: dict[str, Any]) -> object:
+def _turn_of(data: JsonObject) -> object:
     return pick(data, "payload.turn_id")
 
 
@@ -81,7 +83,7 @@ _MODELS = ("message assistant", "function_call", "function_call_output", "custom
            "custom_tool_call_output", "local_shell_call", "reasoning", "item AgentMessage", "agent_message")
 
 
-def resolve_cut(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any]) -> Cut:
+def resolve_cut(file: BinaryIO, profile: Profile, offset: int, trigger: Trigger) -> Cut:
     finders = {"UserPromptSubmit": _before_prompt, "Stop": _after_turn, "PreToolUse": before_tool,
                "PostToolUse": after_tool}
     finder = finders.get(str(trigger.get("event")))
@@ -89,7 +91,7 @@ def resolve_cut(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str
     return cut or Cut(end_of_lines(file, min(offset, size_of(file))), None, finder is None)
 
 
-def _before_prompt(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any]) -> Cut | None:
+def _before_prompt(file: BinaryIO, profile: Profile, offset: int, trigger: Trigger) -> Cut | None:
     """By the turn's id; of several prompts in one turn, by the text."""
     turn = trigger.get("promptId")
     text = str(trigger.get("promptText") or "").strip()
@@ -105,7 +107,7 @@ def _before_prompt(file: BinaryIO, profile: Profile, offset: int, trigger: dict[
     return Cut(first) if first is not None else None
 
 
-def _after_turn(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any]) -> Cut | None:
+def _after_turn(file: BinaryIO, profile: Profile, offset: int, trigger: Trigger) -> Cut | None:
     """Where another turn begins, or the end. The record that ends a turn comes after its hook."""
     for event in events_forward(file, offset):
         if what_is(event.data) == "task_started" and _turn_of(event.data) != trigger.get("promptId"):

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-    from rewind.transcript.kinds.oplog_fold import Data, Operation
+    from rewind.jsonfile import JsonObject
+    from rewind.transcript.kinds.oplog_fold import Operation
 
 LONG = 8 << 20  # a shorter log is read as a whole
 _WINDOW = 512 << 10
@@ -34,7 +35,7 @@ class End:
     def __init__(self, size: int) -> None:
         self.start = size
         self.operations: list[Operation] = []
-        self.messages: dict[str, Data] = {}
+        self.messages: dict[str, JsonObject] = {}
         self.unknown = ""
         self.is_blocked = False  # further back, something is in doubt
         self._size = size

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, BinaryIO
 
-    Data = dict[str, Any]
+    from rewind.jsonfile import JsonObject
+
 
 SNAPSHOT = "<state_snapshot>"
 CONTEXT = "<session_context>"
@@ -34,7 +35,7 @@ class Operation:
 
     __slots__ = ("data", "end", "offset", "raw", "what")
 
-    def __init__(self, offset: int, raw: bytes, data: Data) -> None:
+    def __init__(self, offset: int, raw: bytes, data: JsonObject) -> None:
         self.offset = offset
         self.end = offset + len(raw)
         self.raw = raw
@@ -46,18 +47,18 @@ class Operation:
         return str(self.data["$rewindTo"] if self.what == "rewind" else self.data["id"])
 
     @property
-    def values(self) -> Data:
+    def values(self) -> JsonObject:
         """The settings that it changes."""
-        found: Data = self.data["$set"] if self.what == "set" else self.data
+        found: JsonObject = self.data["$set"] if self.what == "set" else self.data
         return found
 
     @property
-    def messages(self) -> list[Data] | None:
+    def messages(self) -> list[JsonObject] | None:
         found = self.values.get("messages") if self.what in ("set", "header") else None
         return [m for m in found if is_message(m)] if isinstance(found, list) else None
 
 
-def _what(data: Data) -> str:
+def _what(data: JsonObject) -> str:
     """In the order in which Gemini CLI tells them apart."""
     if isinstance(data.get("$rewindTo"), str):
         return "rewind"
@@ -95,7 +96,7 @@ def what_nobody_knows(operation: Operation) -> str:
     return strange[0][:40] if strange else ""
 
 
-def text_of(message: Data) -> str:
+def text_of(message: JsonObject) -> str:
     content = message.get("content")
     parts = content if isinstance(content, list) else [content]
     texts = (part.get("text") if isinstance(part, dict) else part for part in parts)
@@ -109,15 +110,15 @@ class Folded:
     first record of the whole file that may mean anything."""
 
     def __init__(self) -> None:
-        self.meta: Data = {}
+        self.meta: JsonObject = {}
         self.unknown = ""
-        self.messages: dict[str, Data] = {}
-        self.stamps: dict[str, Any] = {}
+        self.messages: dict[str, JsonObject] = {}
+        self.stamps: dict[str, object] = {}
         self._raw: dict[str, bytes] = {}  # the line of a message that has one of its own
-        self._before_stub: dict[str, Data] = {}
+        self._before_stub: dict[str, JsonObject] = {}
         self._begins = False  # a header, and no messages after it
 
-    def apply(self, operation: Operation, messages: list[Data] | None) -> None:
+    def apply(self, operation: Operation, messages: list[JsonObject] | None) -> None:
         if operation.what == "header" and self.messages:
             self._before_stub, self._begins = dict(self.messages), True
         elif operation.what in ("rewind", "message") or messages is not None:
@@ -136,7 +137,7 @@ class Folded:
                 for message in messages:
                     self._put(message)
 
-    def _put(self, message: Data) -> None:
+    def _put(self, message: JsonObject) -> None:
         self.messages[message["id"]] = message
         self._raw.pop(message["id"], None)
         self.stamps.setdefault(message["id"], message.get("timestamp"))
@@ -153,7 +154,7 @@ class Folded:
         if self._before_stub and all(text_of(m).startswith(CONTEXT) for m in self.messages.values()):
             self.messages = self._before_stub
 
-    def written(self) -> Iterator[tuple[Data, bytes]]:
+    def written(self) -> Iterator[tuple[JsonObject, bytes]]:
         """The messages, each with the time at which it was said: a resumed session has another one. And the
         line that it was written as, where that is the same."""
         for id, message in self.messages.items():
@@ -181,7 +182,7 @@ def fold(file: BinaryIO, end: int | None = None) -> Folded:
     return found
 
 
-def elements(operation: Operation) -> list[tuple[int, int, Data]]:
+def elements(operation: Operation) -> list[tuple[int, int, JsonObject]]:
     """(offset, end, message) of each in a list of messages; none where the line is not written as usual."""
     from json import JSONDecoder
 

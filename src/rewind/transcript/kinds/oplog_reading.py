@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from rewind.agents.profile import Profile
+    from rewind.jsonfile import JsonObject
 
 _OURS = re.compile(r"session-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-rw[0-9a-f]{6}\.jsonl")
 HEADER = 64 << 10  # a first line is not longer
@@ -52,7 +53,7 @@ def whole(file: BinaryIO, path: str) -> BinaryIO:
 
 # what a line says
 
-def content_of(data: dict[str, Any], profile: Profile) -> Any:
+def content_of(data: JsonObject, profile: Profile) -> Any:
     typed = data.get("displayContent")  # with `@file` the content has the file, too
     content = typed if typed else data.get("content")
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else _blocks(content)
@@ -63,22 +64,22 @@ def content_of(data: dict[str, Any], profile: Profile) -> Any:
     return [*thoughts, *blocks, *calls]
 
 
-def dicts(value: Any) -> list[dict[str, Any]]:
+def dicts(value: Any) -> list[JsonObject]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def _thought(thought: dict[str, Any]) -> str:
+def _thought(thought: JsonObject) -> str:
     texts = (thought.get(key) for key in ("subject", "description"))
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def _blocks(content: Any) -> list[dict[str, Any]]:
+def _blocks(content: Any) -> list[JsonObject]:
     parts = [content] if isinstance(content, dict) else content if isinstance(content, list) else []
     found = (_block({"text": part} if isinstance(part, str) else part) for part in parts)
     return [block for block in found if block]
 
 
-def _block(part: Any) -> dict[str, Any] | None:
+def _block(part: Any) -> JsonObject | None:
     if not isinstance(part, dict):
         return None
     call, result, image = (part.get(key) for key in ("functionCall", "functionResponse", "inlineData"))
@@ -91,7 +92,7 @@ def _block(part: Any) -> dict[str, Any] | None:
     return {"type": "text", "text": part["text"]} if isinstance(part.get("text"), str) else None
 
 
-def _result(response: Any) -> dict[str, Any]:
+def _result(response: Any) -> JsonObject:
     found = response if isinstance(response, dict) else {}
     said = found.get("output", found.get("error"))
     return {"content": said if isinstance(said, str) else None, "is_error": "error" in found}

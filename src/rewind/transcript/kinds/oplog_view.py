@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-    from rewind.transcript.kinds.oplog_fold import Data, Operation
+    from rewind.jsonfile import JsonObject
+    from rewind.transcript.kinds.oplog_fold import Operation
 
 MARKER = b'{"$compaction":1}\n'  # what stands for a compaction in the view
 _ROLES = {"user": (b'"user"', b'"User"'), "gemini": (b'"gemini"', b'"Gemini"')}
@@ -117,7 +118,7 @@ class _Drawing:
         self.changes: list[tuple[int, int]] = []  # where a record stands, and from where on it changes things
         self._folded = Folded()
         self._spots: dict[str, _Spot] = {}
-        self._data: dict[str, Data] = {}
+        self._data: dict[str, JsonObject] = {}
         self._same: dict[str, str] = {}  # a prompt that a compaction kept has another id
         self._kept: set[str] = set()  # what else it kept under another id
         self._swallowed: dict[str, list[str]] = {}  # by the id of a summary
@@ -144,7 +145,7 @@ class _Drawing:
             self._spots[id] = _Spot(operation.offset, operation.end, True)
             self._data[id] = operation.data
 
-    def _see_list(self, operation: Operation, messages: list[Data]) -> None:
+    def _see_list(self, operation: Operation, messages: list[JsonObject]) -> None:
         if self._spots:
             self.changes.append((operation.offset, 0))
         summary = next((m for m in messages if m["id"] not in self._data and is_summary(m)), None)
@@ -158,7 +159,7 @@ class _Drawing:
                 self._spots[id] = _Spot(offset, end, False)
                 self._data[id] = message
 
-    def _compact(self, summary: Data, messages: list[Data]) -> None:
+    def _compact(self, summary: JsonObject, messages: list[JsonObject]) -> None:
         """What was kept of the conversation may have got new ids: prompts are known by their words."""
         before = [self._same.get(id, id) for id in self._folded.messages]
         self._data.setdefault(summary["id"], summary)
@@ -216,11 +217,11 @@ class _Drawing:
         return bytes(line)
 
 
-def is_summary(message: Data) -> bool:
+def is_summary(message: JsonObject) -> bool:
     return message.get("type") == "user" and text_of(message).lstrip().startswith(SNAPSHOT)
 
 
-def _is_context(message: Data) -> bool:
+def _is_context(message: JsonObject) -> bool:
     """What the client says to the model before the first prompt."""
     return message.get("type") == "user" and text_of(message).lstrip().startswith(CONTEXT)
 
@@ -229,7 +230,7 @@ def _blank(raw: bytes) -> bytes:
     return b" " * (len(raw) - 1) + b"\n" if raw.endswith(b"\n") else b" " * len(raw)
 
 
-def _taken_back(raw: bytes, data: Data) -> bytes:
+def _taken_back(raw: bytes, data: JsonObject) -> bytes:
     """The same bytes with the type in another case; blank for what is neither a prompt nor an answer."""
     was, now = _ROLES.get(str(data.get("type")), (b"", b""))
     at = raw.find(was) if was else -1

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO, Protocol
 
     from rewind.agents.profile import Profile
+    from rewind.jsonfile import JsonObject
 
     class Reading(Protocol):
         def session_id_of(self, path: str) -> str:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
         def whole(self, file: BinaryIO, path: str) -> BinaryIO:
             """The conversation that ends in this file as one run of lines. Takes the file over."""
 
-        def content_of(self, data: dict[str, Any], profile: Profile) -> Any:
+        def content_of(self, data: JsonObject, profile: Profile) -> Any:
             """What a line says: a text, or a list of blocks such as Claude Code has them."""
 
 

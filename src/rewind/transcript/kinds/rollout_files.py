@@ -27,6 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
+    from rewind.jsonfile import JsonObject
     from rewind.transcript.read.joined import Piece
 
 PREFIX = "rollout-"
@@ -62,7 +63,7 @@ def path_beside(original: str, session_id: str) -> str:
 
 # one conversation out of several files
 
-def meta_of(file: BinaryIO) -> dict[str, Any]:
+def meta_of(file: BinaryIO) -> JsonObject:
     """Line 1, if it says what a rollout's first line does."""
     events = parse(0, read_at(file, 0, header_length(file)))
     data = events[0].data if len(events) == 1 else {}

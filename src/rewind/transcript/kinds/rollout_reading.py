@@ -11,11 +11,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.agents.profile import Profile
+    from rewind.jsonfile import JsonObject
 
 __all__ = ["content_of", "path_beside", "session_id_of", "what_is", "whole"]
 
 
-def what_is(data: dict[str, Any]) -> str:
+def what_is(data: JsonObject) -> str:
     """The kind of a record: for events and messages, what kind of these."""
     kind, payload = data.get("type"), data.get("payload")
     if not isinstance(kind, str) or not isinstance(payload, dict):
@@ -28,7 +29,7 @@ def what_is(data: dict[str, Any]) -> str:
     return str(inner) if kind in ("event_msg", "response_item") else kind
 
 
-def content_of(data: dict[str, Any], profile: Profile) -> Any:
+def content_of(data: JsonObject, profile: Profile) -> Any:
     payload = data.get("payload")
     if not isinstance(payload, dict):
         return None
@@ -60,12 +61,12 @@ def _blocks(content: Any) -> list[Any]:
             for block in content if isinstance(block, dict)]
 
 
-def _images(payload: dict[str, Any]) -> list[Any]:
+def _images(payload: JsonObject) -> list[Any]:
     lists = [payload.get(key) for key in ("images", "local_images")]
     return [{"type": "image"} for images in lists if isinstance(images, list) for _ in images]
 
 
-def _input(payload: dict[str, Any]) -> Any:
+def _input(payload: JsonObject) -> Any:
     given = payload.get("arguments")
     if isinstance(given, str):
         found = next((event.data for event in parse(0, given.encode("utf-8", "replace"))), None)

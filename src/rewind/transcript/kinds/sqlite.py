@@ -30,9 +30,10 @@ from rewind.transcript.write.content import Content
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any, BinaryIO
+    from typing import BinaryIO
 
     from rewind.agents.profile import Profile
+    from rewind.jsonfile import JsonObject
     from rewind.transcript.read.lines import Event
     from rewind.transcript.write.content import Names
 
@@ -167,7 +168,7 @@ def write_session(fd: int, file: BinaryIO, profile: Profile, content: Content, n
         write_all(fd, line_of(_renamed(data, ids)))
 
 
-def _fork_info(info: dict[str, Any], names: Names) -> dict[str, Any]:
+def _fork_info(info: JsonObject, names: Names) -> JsonObject:
     """With a parent it would count as a subagent's, and opencode's list would leave it out."""
     now = int(time.time() * 1000)
     kept = {key: value for key, value in info.items() if key not in _NOT_IN_A_FORK}
@@ -175,11 +176,11 @@ def _fork_info(info: dict[str, Any], names: Names) -> dict[str, Any]:
             "time": {"created": now, "updated": now}}
 
 
-def _messages(file: BinaryIO, end: int) -> Iterator[dict[str, Any]]:
+def _messages(file: BinaryIO, end: int) -> Iterator[JsonObject]:
     return (event.data for event in events_forward(file, header_length(file), end))
 
 
-def _renamed(data: dict[str, Any], ids: _NewIds) -> dict[str, Any]:
+def _renamed(data: JsonObject, ids: _NewIds) -> JsonObject:
     """With the new ids, also where a row names another one: a compaction names the first message it kept.
     What a tool was given and has answered stays as it is."""
     info, session = data["info"], ids.session
@@ -189,6 +190,6 @@ def _renamed(data: dict[str, Any], ids: _NewIds) -> dict[str, Any]:
     return {**data, "info": {**_replaced(info, ids.new), **own}, "parts": parts}
 
 
-def _replaced(data: dict[str, Any], new: dict[str, str]) -> dict[str, Any]:
+def _replaced(data: JsonObject, new: dict[str, str]) -> JsonObject:
     return {key: new.get(value, value) if isinstance(value, str) and key.lower().endswith("id") else value
             for key, value in data.items()}

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from rewind.agents.profile import Profile
+    from rewind.jsonfile import JsonObject
     from rewind.transcript.read.joined import Piece
     from rewind.transcript.read.lines import Event
 
@@ -23,12 +24,12 @@ _FORMAT = 1
 
 # what a line says
 
-def _parts(data: dict[str, Any]) -> list[dict[str, Any]]:
+def _parts(data: JsonObject) -> list[JsonObject]:
     parts = data.get("parts")
     return [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
 
 
-def content_of(data: dict[str, Any], profile: Profile) -> Any:
+def content_of(data: JsonObject, profile: Profile) -> Any:
     """Blocks such as Claude Code has them. What the client itself adds to a prompt is no part of it."""
     parts = _parts(data)
     if pick(data, "info.role") == "user":
@@ -36,7 +37,7 @@ def content_of(data: dict[str, Any], profile: Profile) -> Any:
     return [block for part in parts for block in _blocks(part)]
 
 
-def _blocks(part: dict[str, Any]) -> list[dict[str, Any]]:
+def _blocks(part: JsonObject) -> list[JsonObject]:
     kind = part.get("type")
     if kind == "text":
         return [{"type": "text", "text": part.get("text")}]
@@ -51,19 +52,19 @@ def _blocks(part: dict[str, Any]) -> list[dict[str, Any]]:
     return []
 
 
-def _image(part: dict[str, Any]) -> dict[str, Any]:
+def _image(part: JsonObject) -> JsonObject:
     mime, url = str(part.get("mime")), str(part.get("url"))
     head = f"data:{mime};base64,"
     data = url[len(head):] if url.startswith(head) else None
     return {"type": "image", "source": {"media_type": mime, "data": data}}
 
 
-def _tool(part: dict[str, Any]) -> list[dict[str, Any]]:
+def _tool(part: JsonObject) -> list[JsonObject]:
     """Call and result are one row."""
     state = part.get("state")
     state = state if isinstance(state, dict) else {}
     id = part.get("callID")
-    found: list[dict[str, Any]] = [
+    found: list[JsonObject] = [
         {"type": "tool_use", "id": id, "name": part.get("tool"), "input": state.get("input")}]
     if state.get("status") in ("completed", "error"):
         failed = state["status"] == "error"
@@ -74,7 +75,7 @@ def _tool(part: dict[str, Any]) -> list[dict[str, Any]]:
 
 # the conversation in a file
 
-def session_in(file: BinaryIO) -> dict[str, Any]:
+def session_in(file: BinaryIO) -> JsonObject:
     """What line 1 says about the session; nothing where it is of another format."""
     events = parse(0, read_at(file, 0, header_length(file)))
     data = events[0].data if len(events) == 1 else {}
@@ -92,7 +93,7 @@ def whole(file: BinaryIO, path: str) -> BinaryIO:
     return Joined(pieces, [file], lacks)  # type: ignore[return-value]
 
 
-def _before_revert(file: BinaryIO, revert: dict[str, Any]) -> tuple[list[Piece], str]:
+def _before_revert(file: BinaryIO, revert: JsonObject) -> tuple[list[Piece], str]:
     for offset, raw in lines_forward(file):
         for event in parse(offset, raw):
             if pick(event.data, "info.id") != revert.get("messageID"):

@@ -12,9 +12,25 @@ from rewind.transcript.read.lines import events_backward, lines_forward, read_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, BinaryIO
+    from collections.abc import Mapping
+    from typing import BinaryIO, TypedDict
 
     from rewind.agents.profile import Profile
+
+    class Mark(TypedDict):
+        """What a place is known by: its offset, and hashes of the bytes around (`docs/format.md`)."""
+
+        byte_offset_end: int
+        prefix_sha256: str
+        tail_sha256: str
+        header_bytes: int
+        body_sha256: str
+
+    class Cursor(Mark):
+        """The same for the end of what a checkpoint has of the conversation."""
+
+        line_count: int
+        last_event_id: str | None
 
 SAMPLE = 64 << 10
 _LOOKED_AT = 1 << 20  # so far back the last id is looked for
@@ -43,13 +59,13 @@ def head_of(file: BinaryIO, header: int, end: int) -> str:
     return fingerprint(file, header, min(header + SAMPLE, end))
 
 
-def make_cursor(file: BinaryIO, profile: Profile, mark: dict[str, Any], line_count: int) -> dict[str, Any]:
+def make_cursor(file: BinaryIO, profile: Profile, mark: Mark, line_count: int) -> Cursor:
     """`mark` of the same file: where the last complete line ends."""
     return {**mark, "line_count": line_count,
             "last_event_id": last_event_id(file, profile, mark["byte_offset_end"])}
 
 
-def mark_of(file: BinaryIO, end: int, header: int) -> dict[str, Any]:
+def mark_of(file: BinaryIO, end: int, header: int) -> Mark:
     """What `place_in` goes by."""
     file = stored(file)
     header = min(header, end)
@@ -68,7 +84,7 @@ def last_event_id(file: BinaryIO, profile: Profile, end: int) -> str | None:
     return None
 
 
-def place_in(file: BinaryIO, cursor: dict[str, Any]) -> int | None:
+def place_in(file: BinaryIO, cursor: Mapping[str, object]) -> int | None:
     """The cursor's offset in this file as it is now; None when it is another file, or was rewritten."""
     file = stored(file)
     end, header = cursor.get("byte_offset_end"), cursor.get("header_bytes")
@@ -83,7 +99,7 @@ def place_in(file: BinaryIO, cursor: dict[str, Any]) -> int | None:
     return _shifted(file, cursor, end, header, size)
 
 
-def _shifted(file: BinaryIO, cursor: dict[str, Any], end: int, header: int, size: int) -> int | None:
+def _shifted(file: BinaryIO, cursor: Mapping[str, object], end: int, header: int, size: int) -> int | None:
     """Only line 1 changed: everything behind it moved by the same distance."""
     now = header_length(file)
     moved = end + now - header

@@ -16,11 +16,13 @@ from rewind.transcript.read.prompts import content_of, has_block, prompt_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any, BinaryIO
+    from collections.abc import Iterator, Mapping
+    from typing import BinaryIO
 
     from rewind.agents.profile import Profile
     from rewind.transcript.read.lines import Event
+
+    Trigger = Mapping[str, object]  # what a checkpoint's record says of the event that it was made for
 
 _LOOK_BACK = 1 << 20  # an event may be in the file already when its hook runs, but not long ago
 
@@ -31,7 +33,7 @@ class Cut:
     place had to be guessed. `mark` is what the place is known by when it is used later."""
 
     def __init__(self, offset: int, leaf: str | None = None, exact: bool = True,
-                 mark: dict[str, Any] | None = None) -> None:
+                 mark: Mapping[str, object] | None = None) -> None:
         self.offset = offset
         self.leaf = leaf
         self.exact = exact
@@ -50,7 +52,7 @@ class Cut:
         return Cut(place, self.leaf, self.exact, self.mark)
 
 
-def resolve_cut(file: BinaryIO, profile: Profile, offset: int, trigger: dict[str, Any]) -> Cut:
+def resolve_cut(file: BinaryIO, profile: Profile, offset: int, trigger: Trigger) -> Cut:
     """The cut that a checkpoint stands for, `offset` being where the file ended at the time."""
     finders = {"UserPromptSubmit": _before_prompt, "Stop": _after_turn, "PreToolUse": before_tool,
                "PostToolUse": after_tool}
@@ -69,14 +71,14 @@ def around(file: BinaryIO, offset: int) -> Iterator[Event]:
 
 
 def _before_prompt(file: BinaryIO, profile: Profile, offset: int,
-                   trigger: dict[str, Any]) -> Cut | None:
+                   trigger: Trigger) -> Cut | None:
     """A prompt's own line is not there yet when its hook runs; it was only if the checkpoint was late. One
     that was typed while a turn ran carries the id of that turn: so its text has a say."""
     return (_find_prompt(events_forward(file, offset), profile, trigger, sure=False)
             or _find_prompt(around(file, offset), profile, trigger, sure=True))
 
 
-def _find_prompt(events: Iterator[Event], profile: Profile, trigger: dict[str, Any], *,
+def _find_prompt(events: Iterator[Event], profile: Profile, trigger: Trigger, *,
                  sure: bool) -> Cut | None:
     """By id and text; unless it must be `sure`, by one of them where no prompt has both."""
     key, wanted = profile.prompt["joinKey"], trigger.get("promptId")
@@ -98,7 +100,7 @@ def _find_prompt(events: Iterator[Event], profile: Profile, trigger: dict[str, A
 
 
 def _after_turn(file: BinaryIO, profile: Profile, offset: int,
-                trigger: dict[str, Any]) -> Cut | None:
+                trigger: Trigger) -> Cut | None:
     """Where something else begins, a prompt or a compaction or what a person ran, or the end. What was said
     last may have come late into the file, and even the turn's own prompt."""
     own = {trigger.get("promptId"), trigger.get("messageId")} - {None}
@@ -117,7 +119,7 @@ def _is_result(event: Event, profile: Profile) -> bool:
 
 
 def before_tool(file: BinaryIO, profile: Profile, offset: int,
-                 trigger: dict[str, Any]) -> Cut | None:
+                 trigger: Trigger) -> Cut | None:
     wanted = trigger.get("toolUseId")
     for event in around(file, offset) if wanted else ():
         if _has_block(event, profile, "tool_use", "id", wanted):
@@ -127,7 +129,7 @@ def before_tool(file: BinaryIO, profile: Profile, offset: int,
 
 
 def after_tool(file: BinaryIO, profile: Profile, offset: int,
-                trigger: dict[str, Any]) -> Cut | None:
+                trigger: Trigger) -> Cut | None:
     wanted = trigger.get("toolUseId")
     for event in around(file, offset) if wanted else ():
         if _has_block(event, profile, "tool_result", "tool_use_id", wanted):

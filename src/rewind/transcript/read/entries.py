@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.agents.profile import Profile
+    from rewind.agents.sections import Lines
+    from rewind.jsonfile import JsonObject
     from rewind.transcript.read.lines import Event
 
 USER, ASSISTANT, OTHER = "user", "assistant", "other"
@@ -57,14 +59,14 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _is_main(data: dict[str, Any], lines: dict[str, Any]) -> bool:
+def _is_main(data: JsonObject, lines: Lines) -> bool:
     """Whether the agent may go on from it: no subagent's line, and none that only tells of progress."""
     if lines["sideline"] and holds(lines["sideline"], data):
         return False
     return holds(lines.get("main") or {}, data)
 
 
-def _logical(data: dict[str, Any], profile: Profile) -> tuple[str, ...]:
+def _logical(data: JsonObject, profile: Profile) -> tuple[str, ...]:
     """What came before an entry that has no parent, the best first. A compaction may have kept the latest
     messages as they were: then the last of those comes before it, not the last that it summed up."""
     kept = (profile.compaction or {}).get("kept")
@@ -72,7 +74,7 @@ def _logical(data: dict[str, Any], profile: Profile) -> tuple[str, ...]:
     return tuple(id for id in found if id)
 
 
-def is_compaction(data: dict[str, Any], profile: Profile) -> bool:
+def is_compaction(data: JsonObject, profile: Profile) -> bool:
     return profile.compaction is not None and holds(profile.compaction["line"], data)
 
 

@@ -15,15 +15,16 @@ from rewind.transcript.read.titles import read_title
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, BinaryIO
+    from typing import BinaryIO
 
     from rewind.agents.profile import Profile
+    from rewind.jsonfile import JsonObject
     from rewind.transcript.read.entries import Entry
     from rewind.transcript.read.leaf import NamedLeaf
     from rewind.transcript.read.lines import Event
 
 
-def native_parent(data: dict[str, Any], profile: Profile, line: int, own: str) -> str | None:
+def native_parent(data: JsonObject, profile: Profile, line: int, own: str) -> str | None:
     """The session that this one was forked from, if the agent itself did that and this line tells."""
     native = profile.native
     parent = pick(data, native["session"]) if native and line <= native["within"] else None

@@ -14,7 +14,9 @@ from rewind.fast import quickjson
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any, BinaryIO
+    from typing import BinaryIO
+
+    from rewind.jsonfile import JsonObject
 
 CHUNK = 256 << 10
 _BOM = b"\xef\xbb\xbf"
@@ -26,7 +28,7 @@ class Event:
 
     __slots__ = ("data", "end", "offset")
 
-    def __init__(self, offset: int, end: int, data: dict[str, Any]) -> None:
+    def __init__(self, offset: int, end: int, data: JsonObject) -> None:
         self.offset = offset
         self.end = end
         self.data = data
@@ -175,7 +177,7 @@ def bytes_in(text: str) -> int:
     return len(text.encode("utf-8", "surrogateescape"))
 
 
-def line_of(data: dict[str, Any]) -> bytes:
+def line_of(data: JsonObject) -> bytes:
     """As the agents write it: no blanks, and text as it is. (A lone surrogate has no bytes: escaped.)"""
     from json import dumps
 

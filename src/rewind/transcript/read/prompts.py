@@ -9,11 +9,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.agents.profile import Profile
+    from rewind.agents.sections import Prompt
+    from rewind.jsonfile import JsonObject
 
 NO, YES, IF_ANSWERED = 0, 1, 2
 
 
-def content_of(data: dict[str, Any], profile: Profile) -> Any:
+def content_of(data: JsonObject, profile: Profile) -> Any:
     """What was said: a text, or a list of blocks."""
     if profile.kind != TREE:
         from rewind.transcript.kinds.reading import reading_of
@@ -26,7 +28,7 @@ def content_of(data: dict[str, Any], profile: Profile) -> Any:
     return None
 
 
-def kind_of_prompt(data: dict[str, Any], profile: Profile) -> int:
+def kind_of_prompt(data: JsonObject, profile: Profile) -> int:
     """NO, YES, or IF_ANSWERED: a slash command that is a prompt only if the agent answers it."""
     rule = profile.prompt
     if not holds(rule["require"], data) or _is_refused(data, rule):
@@ -46,7 +48,7 @@ def kind_of_prompt(data: dict[str, Any], profile: Profile) -> int:
     return YES
 
 
-def is_surely_typed(data: dict[str, Any], profile: Profile) -> bool:
+def is_surely_typed(data: JsonObject, profile: Profile) -> bool:
     """Whether the line says itself that a person wrote it."""
     genuine = profile.prompt.get("genuine")
     return genuine is not None and holds(genuine, data)
@@ -56,7 +58,7 @@ def _has_text(content: str | list[Any]) -> bool:
     return any(text.strip() for text in _texts(content))
 
 
-def _is_refused(data: dict[str, Any], rule: dict[str, Any]) -> bool:
+def _is_refused(data: JsonObject, rule: Prompt) -> bool:
     absent_or = rule["absentOr"].items()
     return (any(holds({path: values}, data) for path, values in rule["refuse"].items())
             or any(pick(data, key) is not None for key in rule["refuseKeys"])
@@ -70,7 +72,7 @@ def has_block(content: Any, kinds: list[str]) -> bool:
         isinstance(block, dict) and block.get("type") in kinds for block in content)
 
 
-def _genuine_text(content: str | list[Any], rule: dict[str, Any]) -> str:
+def _genuine_text(content: str | list[Any], rule: Prompt) -> str:
     """What is left of the text when what the client put in front of it is taken away."""
     skipped = tuple(rule.get("skipBlocks") or ())
     texts = [t for t in _texts(content) if not (skipped and t.startswith(skipped))]
@@ -107,7 +109,7 @@ def _tag(text: str) -> str:
     return name if name.replace("_", "").replace("-", "").isalnum() else ""
 
 
-def prompt_text(data: dict[str, Any], profile: Profile) -> str:
+def prompt_text(data: JsonObject, profile: Profile) -> str:
     """The prompt as its writer would recognise it; of an odd shape an empty text, never an error."""
     content = content_of(data, profile)
     if not isinstance(content, (str, list)):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from rewind.agents.profile import Profile
+from rewind.jsonfile import JsonObject
 
 _TELLING = ("file_path", "path", "notebook_path", "command", "pattern", "url", "query", "description",
             "prompt", "subject")
@@ -53,7 +53,7 @@ def files_named(tool_input: object, name: str, profile: Profile, cwd: str) -> li
             if isinstance(path, str) and path and "\0" not in path]
 
 
-def may_have_started(tool_input: dict[str, Any], name: str, profile: Profile) -> bool:
+def may_have_started(tool_input: JsonObject, name: str, profile: Profile) -> bool:
     """Whether a shell command looks like one that left a process behind. A guess, for a warning."""
     if name not in profile.tools["shell"]:
         return False

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from rewind.agents.profile import Profile, pick
+from rewind.jsonfile import JsonObject
 from rewind.transcript.read.entries import ASSISTANT, USER, Entry, is_compaction
 from rewind.transcript.read.lines import Event
 from rewind.transcript.read.prompts import as_typed, content_of, prompt_text
 from rewind.transcript.turns.tool_calls import files_named, pretty, summary_of
 from rewind.transcript.turns.turn_tree import Row
 
-Block = dict[str, Any]
+# `kind` is text, thinking, note, tool or image, and decides what else is there.
+Block = JsonObject
 
 _MOST_BLOCKS = 2000
 _MOST_FILES = 200
@@ -102,7 +103,7 @@ class TurnText:
             if isinstance(block, dict):
                 self._said(block, event)
 
-    def _said(self, block: Block, event: Event) -> None:
+    def _said(self, block: JsonObject, event: Event) -> None:
         kind = block.get("type")
         if kind == "text":
             self._text(block.get("text"))
@@ -117,15 +118,16 @@ class TurnText:
         elif kind == "image":
             self._image(block)
 
-    def _tool(self, block: Block, event: Event) -> None:
+    def _tool(self, block: JsonObject, event: Event) -> None:
         id, name, given = str(block.get("id") or ""), str(block.get("name") or ""), block.get("input")
         self.first_tool = self.first_tool or id
         cwd = pick(event.data, self.profile.lines["cwd"])
         for path in files_named(given, name, self.profile, cwd if isinstance(cwd, str) else self.began):
             if path not in self.files and len(self.files) < _MOST_FILES:
                 self.files.append(path)
-        made = {"kind": "tool", "id": id, "name": name[:200], "summary": summary_of(given),
-                "input": self._cut(pretty(given, self._limits.text)), "result": None, "isError": False}
+        made: Block = {
+            "kind": "tool", "id": id, "name": name[:200], "summary": summary_of(given),
+            "input": self._cut(pretty(given, self._limits.text)), "result": None, "isError": False}
         if self._add(made):
             self._tools[id] = made
 
@@ -145,7 +147,7 @@ class TurnText:
             elif block.get("type") == "image":
                 self._image(block)
 
-    def _result(self, block: Block) -> None:
+    def _result(self, block: JsonObject) -> None:
         tool = self._tools.get(str(block.get("tool_use_id")))
         content = block.get("content")
         parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
@@ -168,7 +170,7 @@ class TurnText:
         if plain:
             self._add({"kind": "note", "text": self._cut(plain)})
 
-    def _image(self, block: Block) -> None:
+    def _image(self, block: JsonObject) -> None:
         source = block.get("source")
         source = source if isinstance(source, dict) else block
         data, media = source.get("data"), source.get("media_type") or source.get("mediaType")

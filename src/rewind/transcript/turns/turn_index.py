@@ -20,17 +20,36 @@ from rewind.transcript.turns.turn_tree import STATE, NotResumable, Row, TurnTree
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any, BinaryIO, Optional, Protocol
+    from typing import Any, BinaryIO, Optional, Protocol, TypedDict
 
     from rewind.agents.profile import Profile
-    from rewind.transcript.turns.turn_tree import Place
+    from rewind.jsonfile import JsonObject
+    from rewind.transcript.turns.turn_tree import Place, State
 
     class Memory(Protocol):
         def query(self, statement: str, values: tuple[object, ...] = ()) -> list[Any]: ...
 
         def write(self, changes: Iterable[tuple[str, list[tuple[object, ...]]]]) -> bool: ...
 
-    Known = Optional[tuple[str, int, str, str, dict[str, Any]]]
+    class Facts(TypedDict):
+        """What is known of a whole transcript without reading its turns."""
+
+        total: int
+        messages: int
+        title: str
+        parentSession: str | None
+        compactions: list[int]
+        size: int
+
+    class Memo(TypedDict):
+        """What is remembered of a file, as JSON. Without a tree it is read from its beginning each time."""
+
+        profile: str
+        rules: int
+        facts: Facts
+        tree: State | None
+
+    Known = Optional[tuple[str, int, str, str, Memo]]
 
 FACTS = {"total", "messages", "title", "parentSession", "compactions", "size"}
 RULES = 2  # what is remembered is no use once the rules by which a transcript is read are others
@@ -46,16 +65,16 @@ _building = allocate_lock()  # two readers of one long file would do the work tw
 class TurnIndex:
     """Turns by number. `total` counts those on the active chain, `messages` all entries of it."""
 
-    def __init__(self, path: str, profile: Profile, memory: Memory, facts: dict[str, Any],
+    def __init__(self, path: str, profile: Profile, memory: Memory, facts: Facts,
                  rows: list[Row] | None) -> None:
         self.path = path
         self.profile = profile
-        self.total: int = facts["total"]
-        self.messages: int = facts["messages"]
-        self.title: str = facts["title"]
-        self.parent_session: str | None = facts["parentSession"]
-        self.compactions: list[int] = facts["compactions"]
-        self.size: int = facts["size"]
+        self.total = facts["total"]
+        self.messages = facts["messages"]
+        self.title = facts["title"]
+        self.parent_session = facts["parentSession"]
+        self.compactions = facts["compactions"]
+        self.size = facts["size"]
         self._memory = memory
         self._rows = rows  # only where nothing can be remembered
 
@@ -113,7 +132,7 @@ def _remembered(path: str, profile: Profile, memory: Memory) -> Known:
     return None
 
 
-def _is_sound(state: dict[str, Any]) -> bool:
+def _is_sound(state: JsonObject) -> bool:
     facts, tree = state["facts"], state["tree"]
     return FACTS.issubset(facts) and (tree is None or STATE.issubset(tree))
 
@@ -170,6 +189,7 @@ class _Work:
     def go_on(self, known: Known, stamp: str) -> TurnIndex:
         assert known is not None
         state = known[4]["tree"]
+        assert state is not None
         tree = TurnTree.load(self.profile, session_id_of(self.path, self.profile), state, self._find_old)
         end = self._read(tree, known[1])
         leaf = tree.finish(self.size)
@@ -207,10 +227,10 @@ class _Work:
               end: int) -> TurnIndex:
         changed = _number(rows, leaf[0])
         upto, state = tree.resume_point(end)
-        facts = {"total": sum(1 for r in rows if r.turn is not None), "messages": leaf[1],
-                 "title": read_title(self.file, self.profile, self.size, tree.first_prompt),
-                 "parentSession": tree.parent_session,
-                 "compactions": tree.compactions, "size": self.size}
+        facts: Facts = {
+            "total": sum(1 for r in rows if r.turn is not None), "messages": leaf[1],
+            "title": read_title(self.file, self.profile, self.size, tree.first_prompt),
+            "parentSession": tree.parent_session, "compactions": tree.compactions, "size": self.size}
         updates: list[tuple[object, ...]] = [(r.turn, self.path, r.number) for r in changed
                                              if r.number <= old]
         return self._write(facts, state, rows, old, updates, stamp, upto)
@@ -220,20 +240,20 @@ class _Work:
         index = read_index(self.path, self.profile)
         rows = [Row(number, turn.turn, turn.offset, turn.uuid, turn.timestamp, short(turn.prompt), 0, "", 0)
                 for number, turn in enumerate(index.turns, 1)]
-        facts = {"total": len(index.active_turns), "messages": len(index.chain), "title": index.title,
-                 "parentSession": index.parent_session, "compactions": index.compactions, "size": self.size}
+        facts: Facts = {
+            "total": len(index.active_turns), "messages": len(index.chain), "title": index.title,
+            "parentSession": index.parent_session, "compactions": index.compactions, "size": self.size}
         return self._write(facts, None, rows, 0, [], stamp, self.size)
 
-    def _write(self, facts: dict[str, Any], state: dict[str, Any] | None, rows: list[Row], old: int,
+    def _write(self, facts: Facts, state: State | None, rows: list[Row], old: int,
                updates: list[tuple[object, ...]], stamp: str, upto: int) -> TurnIndex:
-        memo = quickjson.dumps({"profile": self.profile.name, "rules": RULES, "facts": facts,
-                               "tree": state})
+        memo: Memo = {"profile": self.profile.name, "rules": RULES, "facts": facts, "tree": state}
         inserted: list[tuple[object, ...]] = [
             (self.path, r.number, r.turn, r.offset, r.uuid, r.stamp, r.prompt, r.parent, r.parent_id, r.depth)
             for r in rows[old:]]
         kept = self.memory.write([
             (_FORGET, [(self.path, old)]), (_INSERT, inserted), (_NUMBER, updates),
-            (_REMEMBER, [(self.path, stamp, upto, *_ends(self.file, upto), memo)])])
+            (_REMEMBER, [(self.path, stamp, upto, *_ends(self.file, upto), quickjson.dumps(memo))])])
         return TurnIndex(self.path, self.profile, self.memory, facts, None if kept else rows)
 
 

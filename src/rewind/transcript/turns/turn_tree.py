@@ -17,7 +17,7 @@ from rewind.transcript.read.titles import shortened
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, Optional
+    from typing import Any, Optional, TypedDict
 
     from rewind.agents.profile import Profile
     from rewind.transcript.read.entries import Entry
@@ -25,6 +25,21 @@ if TYPE_CHECKING:
 
     Place = tuple[int, int]  # number of the prompt that it answers to, and how many entries lead there
     FindOld = Callable[[str], Optional[Place]]
+
+    class State(TypedDict):
+        """A tree as it is remembered. What are tuples here comes back from JSON as lists."""
+
+        count: int
+        compactions: list[int]
+        parent: str | None
+        first: str
+        lines: int
+        known: list[list[Any]]  # the arguments of each `Known`
+        missing: list[str]
+        main: Any  # a `Place`, or None
+        mainStamp: str
+        compacted: int
+        named: list[Any] | None  # the arguments of a `NamedLeaf`
 
 STATE = {"count", "compactions", "parent", "first", "lines", "known", "missing", "main",
          "mainStamp", "named", "compacted"}  # what `dump` gives
@@ -91,11 +106,11 @@ class TurnTree:
         self._compacted = -1  # where the last compaction stands
         self._old: FindOld | None = None
         self._waiting: list[tuple[Entry, str, str | None]] = []  # a slash command, and what follows it
-        self._safe: tuple[int, dict[str, Any]] | None = None
+        self._safe: tuple[int, State] | None = None
 
     # going on later
 
-    def dump(self) -> dict[str, Any]:
+    def dump(self) -> State:
         recent = list(self._known.values())[-_RECENT:]
         named = self._named
         return {"count": self.count, "compactions": list(self.compactions),
@@ -106,7 +121,7 @@ class TurnTree:
                 "named": [named.id, named.offset, named.exact] if named else None}
 
     @classmethod
-    def load(cls, profile: Profile, session_id: str, state: dict[str, Any], old: FindOld) -> TurnTree:
+    def load(cls, profile: Profile, session_id: str, state: State, old: FindOld) -> TurnTree:
         tree = cls(profile, session_id)
         tree.count, tree.compactions = state["count"], list(state["compactions"])
         tree.parent_session, tree.first_prompt = state["parent"], state["first"]
@@ -120,7 +135,7 @@ class TurnTree:
         tree._old = old
         return tree
 
-    def resume_point(self, end: int) -> tuple[int, dict[str, Any]]:
+    def resume_point(self, end: int) -> tuple[int, State]:
         """Where to go on later, and with what: before a slash command that nobody has answered yet."""
         return self._safe or (end, self.dump())
 

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 from rewind.agents.profile import Profile, holds, pick
 from rewind.errors import NothingBeforeCut
 from rewind.files import write_all
+from rewind.jsonfile import JsonObject
 from rewind.transcript.fork_prefix import FORK_PREFIX
 from rewind.transcript.place.cursor import header_length
 from rewind.transcript.place.cut import Cut
@@ -19,6 +20,10 @@ from rewind.transcript.read.entries import OTHER
 from rewind.transcript.read.lines import events_backward, line_of, lines_forward, parse, read_at
 from rewind.transcript.write.copying import copy_range
 from rewind.transcript.write.filtered import kept_ranges
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.agents.sections import Header
 
 
 class Names:
@@ -83,12 +88,12 @@ def _has_header(file: BinaryIO, profile: Profile, cut: Cut) -> bool:
 def _honours_leaf(profile: Profile, tail: Tail, leaf: str) -> bool:
     """By the version that wrote the latest lines: older clients ignore the line that names a leaf. And
     Claude Code 2.1.325 does when a compaction stands between it and the end."""
-    since = profile.leaf and profile.leaf["since"]
     if not profile.leaf:
         return False
     at = tail.find(leaf)
     if at is None or any(e.is_compaction and e.offset > at.offset for e in tail.entries):
         return False
+    since = profile.leaf["since"]
     written = next((e.version for e in tail.entries if e.version), "")
     return not since or _version(written) >= _version(since)
 
@@ -136,7 +141,7 @@ def write_leaf(fd: int, profile: Profile, leaf: str | None, session_id: str) -> 
         write_all(fd, line_of(_filled(profile.leaf["append"], {"leaf": leaf, "session": session_id})))
 
 
-def _filled(template: dict[str, Any], values: dict[str, str]) -> dict[str, Any]:
+def _filled(template: JsonObject, values: dict[str, str]) -> JsonObject:
     return {key: _fill(value, values) for key, value in template.items()}
 
 
@@ -151,6 +156,7 @@ def _write_header(fd: int, file: BinaryIO, profile: Profile, ranges: list[tuple[
                   values: dict[str, str], cwd: str) -> list[tuple[int, int]]:
     """Line 1 tells who the session is and where it works; returns the ranges without it."""
     rule, length = profile.fork["header"], header_length(file)
+    assert rule
     events = parse(0, read_at(file, 0, length))
     data = dict(events[0].data)
     values = {**values, "lastMessage": _last_message(file, profile, rule, ranges[-1][1])}
@@ -160,8 +166,9 @@ def _write_header(fd: int, file: BinaryIO, profile: Profile, ranges: list[tuple[
     data.update(_filled({k: v for k, v in rule["setIfPresent"].items() if k in data}, values))
     if not values["lastMessage"]:
         data = {k: v for k, v in data.items() if rule["set"].get(k) != "{lastMessage}"}
-    if cwd and isinstance(data.get(profile.lines["cwd"]), str):
-        data[profile.lines["cwd"]] = cwd
+    where = profile.lines["cwd"]
+    if cwd and where is not None and isinstance(data.get(where), str):
+        data[where] = cwd
     write_all(fd, line_of(data))
     return [(max(start, length), end) for start, end in ranges if end > length]
 
@@ -184,7 +191,7 @@ def titled_header(file: BinaryIO, profile: Profile, title: str) -> bytes:
     return line_of(data)
 
 
-def _last_message(file: BinaryIO, profile: Profile, rule: dict[str, Any], end: int) -> str:
+def _last_message(file: BinaryIO, profile: Profile, rule: Header, end: int) -> str:
     for event in events_backward(file, end):
         id = pick(event.data, profile.lines["id"])
         if (isinstance(id, str) and holds(profile.lines["entry"], event.data)
@@ -197,6 +204,7 @@ def _write_titled_head(fd: int, file: BinaryIO, profile: Profile,
                        ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The first line near the top with a title gets it prefixed; all else stays byte for byte."""
     rule = profile.fork["titleField"]
+    assert rule
     end = ranges[-1][1] if ranges else 0
     for number, (offset, raw) in enumerate(lines_forward(file, 0, end)):
         if number >= rule["within"]:

@@ -10,6 +10,7 @@ from rewind.agents.profile import Profile
 from rewind.errors import RewindError
 from rewind.fast import quickjson
 from rewind.files import read_bounded, sweep_drafts, write_atomic
+from rewind.jsonfile import JsonObject
 from rewind.transcript.names import stem
 
 INDEX = "sessions-index.json"
@@ -51,7 +52,7 @@ def _write(path: str, data: Any) -> None:
 
 # sessions-index.json: never seen in Claude Code 2.1, but older clients and other tools keep one
 
-def add_to_index(folder: str, entry: dict[str, Any]) -> None:
+def add_to_index(folder: str, entry: JsonObject) -> None:
     _change_index(folder, lambda entries: [*entries, entry])
 
 
@@ -59,7 +60,7 @@ def remove_from_index(folder: str, session_id: str) -> None:
     _change_index(folder, lambda entries: [e for e in entries if _id(e) != session_id])
 
 
-def update_index(folder: str, session_id: str, changes: dict[str, Any]) -> None:
+def update_index(folder: str, session_id: str, changes: JsonObject) -> None:
     _change_index(folder, lambda entries: [{**e, **changes} if _id(e) == session_id else e
                                            for e in entries])
 
