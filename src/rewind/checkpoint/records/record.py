@@ -35,14 +35,14 @@ if TYPE_CHECKING:
         subagent: str
         late: bool
 
-    class Checked(TypedDict):
+    class CheckedCode(TypedDict):
         """The members of `code` that every record was checked for."""
 
         format: str
         tree: str
         rules: str
 
-    class Code(Checked, total=False):
+    class Code(CheckedCode, total=False):
         """The project's files in a checkpoint."""
 
         fileCount: int

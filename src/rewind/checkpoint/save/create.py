@@ -49,8 +49,7 @@ def write_record(state: State, draft: Draft, kind: str, description: str,
     return record
 
 
-def new_record(state: State, kind: str, description: str, code: Code,
-               extra: Fields) -> Record:
+def new_record(state: State, kind: str, description: str, code: Code, extra: Fields) -> Record:
     """A record with a name of its own, not written yet."""
     now = time.time()
     newest = state.timeline.newest()

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from rewind.store.blobs import Blobs
 
     class LinkData(TypedDict):
+        """One link as JSON; `start` and `end` are offsets in the body."""
+
         parent: str | None
         start: int
         end: int

@@ -159,10 +159,10 @@ def _write_record(state: State, found: Imported, new_bytes: int) -> Record:
     state.objects.commit()
     state.objects.settle(state.on_shared_disk)
     code: Code = {
-            "format": "objects", "tree": found.root.hex(),
-            "rules": found.metadata["code"]["rules"], "fileCount": found.files,
-            "totalSize": found.bytes, "newBytes": new_bytes,
-            "uncovered": _count_uncovered(state, found)}
+        "format": "objects", "tree": found.root.hex(),
+        "rules": found.metadata["code"]["rules"], "fileCount": found.files,
+        "totalSize": found.bytes, "newBytes": new_bytes,
+        "uncovered": _count_uncovered(state, found)}
     record = new_record(state, "manual", _description(found.metadata), code,
                         {"imported": _origin(found.metadata)})
     state.timeline.write(record)

@@ -60,8 +60,8 @@ def keep_copies(state: State, files: dict[bytes, TreeEntry], going_to: Record) -
     root, rules = trees_of(files, store.put), store.put(state.rules().to_json())
     store.commit()  # content first, then the record that points at it
     code: Code = {
-            "format": "objects", "tree": root.hex(), "rules": rules.hex(), "fileCount": len(files),
-            "totalSize": sum(entry.size for entry in files.values()), "newBytes": 0, "uncovered": 0}
+        "format": "objects", "tree": root.hex(), "rules": rules.hex(), "fileCount": len(files),
+        "totalSize": sum(entry.size for entry in files.values()), "newBytes": 0, "uncovered": 0}
     record = new_record(state, "backup", f"Written while going back to {going_to.name}", code,
                         {"trigger": {"event": "restore", "checkpoint": going_to.name}})
     state.timeline.write(record)

@@ -86,7 +86,8 @@ if TYPE_CHECKING:
         session: str
         turn: int
         prompt: str
-        origin: str
+        origin: str  # of a fork: the place that it was made from,
+        point: int  # and the number of the checkpoint that it began with
         sequence: int
         result: str
         here: str
