@@ -68,7 +68,7 @@ if TYPE_CHECKING:
         original_path: str
         sessionId: str
         snapshot: StoredConversation
-        cursor: JsonObject  # see `transcript/place/cursor.py`
+        cursor: Mapping[str, object]  # see `transcript/place/cursor.py`
 
     class Shared(TypedDict, total=False):
         """What a checkpoint that others made was called there."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any, TypedDict
 
     from rewind.checkpoint.records.record import OutsideFile
-    from rewind.jsonfile import JsonObject
 
     class ChangedOutside(TypedDict, total=False):
         """A file outside the project that an operation wrote or deleted."""
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
         path: str
         offset: int
         leaf: str | None
-        mark: JsonObject | None  # see `transcript/place/cursor.py`
+        mark: Mapping[str, object] | None  # see `transcript/place/cursor.py`
         inPlace: bool
         root: str
 
