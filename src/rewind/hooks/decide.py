@@ -6,7 +6,6 @@ from rewind.hooks.event import EDIT, SHELL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-
     from rewind.config.load import Settings, Tier
     from rewind.hooks.event import HookEvent
     from rewind.hooks.memory.hook_state import HookState

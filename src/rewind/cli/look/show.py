@@ -18,6 +18,8 @@ from rewind.errors import CheckpointNotFound
 from rewind.words import age, plural, safe, shown, size
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.files.git_since import GitSince
     from rewind.checkpoint.select.last_prompt import LastPrompt
@@ -153,7 +155,7 @@ def _outside(record: Record) -> list[str]:
             for one in kept_outside(record)]
 
 
-def _number(code: dict[str, Any], key: str) -> int:
+def _number(code: Mapping[str, object], key: str) -> int:
     value = code.get(key)
     return value if isinstance(value, int) else 0
 

@@ -13,7 +13,7 @@ from rewind.paths import open_project
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     Args = argparse.Namespace
@@ -114,7 +114,7 @@ def answer(args: Args, value: dict[str, Any], text: str | Callable[[], object], 
     return code
 
 
-def print_json(value: dict[str, Any]) -> None:
+def print_json(value: Mapping[str, object]) -> None:
     if sys.stdout.isatty():
         import json
 

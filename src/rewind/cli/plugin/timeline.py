@@ -9,6 +9,7 @@ from rewind.words import safe
 
 if TYPE_CHECKING:
     from rewind.checkpoint.map.by_session import Item
+    from rewind.checkpoint.map.turn_changes import Changes
 
 MOST = 200
 _LONGEST = 200
@@ -45,6 +46,6 @@ def _figures(controller: Controller, items: list[Item]) -> dict[tuple[str, int],
     return found
 
 
-def _counted(changes: dict[str, Any]) -> str:
+def _counted(changes: Changes) -> str:
     count = len(changes["files"]) + changes["more"]
     return f"+{changes['added']:,} −{changes['removed']:,} in {count:,} file{'' if count == 1 else 's'}"

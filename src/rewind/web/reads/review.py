@@ -13,6 +13,7 @@ from rewind.web.reads.paths import named_path, paths_in
 from rewind.web.reads.query import Query
 
 if TYPE_CHECKING:
+    from rewind.checkpoint.map.turn_changes import TurnChanges
     from rewind.snapshot.diff.compare import Comparison
     from rewind.snapshot.trees.tree import TreeEntry
 
@@ -89,7 +90,7 @@ def _of_turns(controller: Controller, query: Query) -> tuple[str, str, dict[str,
     return ends[0]["from"], ends[1]["to"], words
 
 
-def _changes(controller: Controller, session: str, turn: int) -> dict[str, Any]:
+def _changes(controller: Controller, session: str, turn: int) -> TurnChanges:
     found = controller.turns(session, turn, 1).turns
     if not found or not found[0].changes:
         raise RewindError(f"No checkpoint tells what turn {turn} changed.",

@@ -13,6 +13,7 @@ from rewind.words import explain
 if TYPE_CHECKING:
     from rewind.checkpoint.conversations.session_shape import TurnShape
     from rewind.checkpoint.conversations.session_tree import SessionInfo
+    from rewind.checkpoint.map.turn_changes import Changes
     from rewind.checkpoint.map.turn_views import TurnView
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.code_at import CodeAt
@@ -139,13 +140,13 @@ def project_name(root: str) -> str:
     return os.path.basename(root.rstrip("/")) or root
 
 
-def row_changes(changes: dict[str, dict[str, Any]], record: Record) -> dict[str, Any]:
+def row_changes(changes: dict[str, Changes], record: Record) -> dict[str, Any]:
     """What differs from the checkpoint before it, where that was asked for and is known."""
     found = changes.get(record.name)
     return {"changes": change_counts(found)} if found else {}
 
 
-def change_counts(found: dict[str, Any]) -> dict[str, Any]:
+def change_counts(found: Changes) -> dict[str, Any]:
     """`counted` is false where not all lines were counted, so that there are at least so many."""
     return {"added": found["added"], "removed": found["removed"],
             "files": len(found["files"]) + found["more"], "counted": found["counted"]}
