@@ -108,6 +108,7 @@ if TYPE_CHECKING:
     from rewind.config.load import CONFIG_FILE, Settings, load_tier, load_usable
     from rewind.config.settings import BY_KEY, GROUPS, unknown
     from rewind.config.strictjson import invalid
+    from rewind.jsonfile import JsonObject
     from rewind.snapshot.archive.portable import Imported
     from rewind.snapshot.diff import compare as comparing
     from rewind.snapshot.diff.compare import Comparison, compare
@@ -309,7 +310,7 @@ class Controller:
     # checkpoints
 
     def save(self, description: str = "", *, kind: str = "manual", if_changed: bool = False,
-             trigger: dict[str, Any] | None = None, session: SessionFile | None = None,
+             trigger: JsonObject | None = None, session: SessionFile | None = None,
              wait: float = 10.0, progress: Progress | None = None) -> Saved:
         """A checkpoint of the code and of the conversation: that of `session`, else the current one."""
         from rewind.checkpoint.save.save import save
@@ -361,7 +362,7 @@ class Controller:
         """The checkpoints whose records could not be read when they were last listed."""
         return self.state.timeline.damaged
 
-    def row_changes(self, records: list[Record], patience: float) -> dict[str, dict[str, Any]]:
+    def row_changes(self, records: list[Record], patience: float) -> dict[str, JsonObject]:
         """What changed with each checkpoint since its parent, as far as that is found out in time."""
         from rewind.checkpoint.map.turn_changes import row_changes
 
@@ -405,7 +406,7 @@ class Controller:
 
         return touching(self.state, rows, paths)
 
-    def changes_with(self, record: Record) -> dict[str, Any] | None:
+    def changes_with(self, record: Record) -> JsonObject | None:
         """The same for one of them; None where it has no parent any more."""
         from rewind.checkpoint.map.turn_changes import changes_between
 
@@ -879,7 +880,7 @@ class Controller:
         with self._locked("forks"):
             return forks.undelete(self.state, text)
 
-    def deleted_forks(self) -> list[dict[str, Any]]:
+    def deleted_forks(self) -> list[JsonObject]:
         """In the trash: `sessionId`, `title`, `path`, `agent`."""
         from rewind.checkpoint.conversations.forks import deleted
 
@@ -934,7 +935,7 @@ class Controller:
 
         return removed_lanes(self.state)
 
-    def compare_lanes(self, lanes: list[Lane]) -> dict[str, list[dict[str, Any] | None]]:
+    def compare_lanes(self, lanes: list[Lane]) -> dict[str, list[JsonObject | None]]:
         """Path -> what each of them did to it. What was not saved there yet is saved first."""
         from rewind.checkpoint.futures.compare import compared
 

@@ -24,6 +24,7 @@ from rewind.words import safe_lines
 if TYPE_CHECKING:
     from rewind.checkpoint.futures.known import Lane
     from rewind.checkpoint.futures.run import Ran
+    from rewind.jsonfile import JsonObject
     from rewind.snapshot.scan.build import Progress
 
 MOST = 3  # side by side
@@ -92,7 +93,7 @@ class CompareScreen(Dialog[bool]):
                 ("pagedown", "scroll(10)"), ("pageup", "scroll(-10)")]
     app: Frame
 
-    def __init__(self, lanes: list[Lane], files: dict[str, list[dict[str, Any] | None]]) -> None:
+    def __init__(self, lanes: list[Lane], files: dict[str, list[JsonObject | None]]) -> None:
         super().__init__("Compare forks")
         self.lanes = lanes
         self.files = files
@@ -137,7 +138,7 @@ class CompareScreen(Dialog[bool]):
         self.dismiss(bool(self.ran))
 
 
-def _cell(one: dict[str, Any] | None) -> Text:
+def _cell(one: JsonObject | None) -> Text:
     styles = {"added": "green", "deleted": "red"}
     return Text(lane_shape.change_words(one), styles.get(str((one or {}).get("status")), ""))
 
