@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from rewind.agents.registry import hooks_home
     from rewind.checkpoint.conversations.compare_sessions import Compared
+    from rewind.checkpoint.conversations.forks import Deleted
     from rewind.checkpoint.conversations.only_here import Kept
     from rewind.checkpoint.conversations.session_graph import NativeRewind
     from rewind.checkpoint.conversations.session_shape import SessionShape, seconds_between
@@ -62,13 +63,14 @@ if TYPE_CHECKING:
         SESSION,
         ProjectMap,
     )
+    from rewind.checkpoint.map.turn_changes import ChangedFile, Changes
     from rewind.checkpoint.map.turn_map import MapRow
     from rewind.checkpoint.map.turn_views import TurnPage
     from rewind.checkpoint.project.all_projects import all_projects
     from rewind.checkpoint.project.init import check_root
     from rewind.checkpoint.project.missed import Missed
     from rewind.checkpoint.project.status import Status
-    from rewind.checkpoint.records.record import Record, is_name, is_timestamp, iso_time, timestamp
+    from rewind.checkpoint.records.record import Record, Trigger, is_name, is_timestamp, iso_time, timestamp
     from rewind.checkpoint.records.source import Source
     from rewind.checkpoint.records.timeline import Brief, brief
     from rewind.checkpoint.remote.known import Remote
@@ -108,7 +110,6 @@ if TYPE_CHECKING:
     from rewind.config.load import CONFIG_FILE, Settings, load_tier, load_usable
     from rewind.config.settings import BY_KEY, GROUPS, unknown
     from rewind.config.strictjson import invalid
-    from rewind.jsonfile import JsonObject
     from rewind.snapshot.archive.portable import Imported
     from rewind.snapshot.diff import compare as comparing
     from rewind.snapshot.diff.compare import Comparison, compare
@@ -310,7 +311,7 @@ class Controller:
     # checkpoints
 
     def save(self, description: str = "", *, kind: str = "manual", if_changed: bool = False,
-             trigger: JsonObject | None = None, session: SessionFile | None = None,
+             trigger: Trigger | None = None, session: SessionFile | None = None,
              wait: float = 10.0, progress: Progress | None = None) -> Saved:
         """A checkpoint of the code and of the conversation: that of `session`, else the current one."""
         from rewind.checkpoint.save.save import save
@@ -362,7 +363,7 @@ class Controller:
         """The checkpoints whose records could not be read when they were last listed."""
         return self.state.timeline.damaged
 
-    def row_changes(self, records: list[Record], patience: float) -> dict[str, JsonObject]:
+    def row_changes(self, records: list[Record], patience: float) -> dict[str, Changes]:
         """What changed with each checkpoint since its parent, as far as that is found out in time."""
         from rewind.checkpoint.map.turn_changes import row_changes
 
@@ -406,7 +407,7 @@ class Controller:
 
         return touching(self.state, rows, paths)
 
-    def changes_with(self, record: Record) -> JsonObject | None:
+    def changes_with(self, record: Record) -> Changes | None:
         """The same for one of them; None where it has no parent any more."""
         from rewind.checkpoint.map.turn_changes import changes_between
 
@@ -880,7 +881,7 @@ class Controller:
         with self._locked("forks"):
             return forks.undelete(self.state, text)
 
-    def deleted_forks(self) -> list[JsonObject]:
+    def deleted_forks(self) -> list[Deleted]:
         """In the trash: `sessionId`, `title`, `path`, `agent`."""
         from rewind.checkpoint.conversations.forks import deleted
 
@@ -935,7 +936,7 @@ class Controller:
 
         return removed_lanes(self.state)
 
-    def compare_lanes(self, lanes: list[Lane]) -> dict[str, list[JsonObject | None]]:
+    def compare_lanes(self, lanes: list[Lane]) -> dict[str, list[ChangedFile | None]]:
         """Path -> what each of them did to it. What was not saved there yet is saved first."""
         from rewind.checkpoint.futures.compare import compared
 

@@ -6,6 +6,7 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
 # Why a path is not touched, or could not be restored.
@@ -133,7 +134,7 @@ _MANY_FILES = 10
 _SEVERAL_FILES = 3  # where nothing came in their place
 
 
-def is_large_deletion(changes: dict[str, Any]) -> bool:
+def is_large_deletion(changes: Mapping[str, Any]) -> bool:
     """Much is gone, and not much came in its place: worth a second look."""
     files, gone = changes["files"], changes.get("deleted")
     if changes["removed"] >= _MANY_LINES and changes["removed"] > 3 * changes["added"]:

@@ -6,11 +6,10 @@ from rewind.hooks.event import EDIT, SHELL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.config.load import Settings
     from rewind.hooks.event import HookEvent
     from rewind.hooks.memory.hook_state import HookState
+    from rewind.jsonfile import JsonObject
 
 _ALWAYS = ("UserPromptSubmit", "Stop")  # they make `back --both` exact
 _SHORT = 72
@@ -29,7 +28,7 @@ class Decision:
         self.description = description
 
 
-def decide(event: HookEvent, state: HookState, settings: Settings, tier: dict[str, Any],
+def decide(event: HookEvent, state: HookState, settings: Settings, tier: JsonObject,
            now: float, *, known_session: bool) -> Decision:
     """`known_session`: this conversation has a checkpoint already; `tier` is the tier's file."""
     if event.key() and event.key() in state.seen:
@@ -48,7 +47,7 @@ def decide(event: HookEvent, state: HookState, settings: Settings, tier: dict[st
     return Decision(True, description=describe(event, state))
 
 
-def is_registered(event: HookEvent, tier: dict[str, Any]) -> bool:
+def is_registered(event: HookEvent, tier: JsonObject) -> bool:
     """Whether the tier wants a checkpoint for this event, and for this kind of tool."""
     for entry in tier["hooks"].get(event.name, ()):
         if entry["checkpoint"] and entry.get("tools") in (None, event.tool_kind):

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.agents.profile import Profile
+    from rewind.checkpoint.records.record import Trigger
+    from rewind.jsonfile import JsonObject
 
 EVENTS = {"session-start": "SessionStart", "user-prompt-submit": "UserPromptSubmit",
           "pre-tool-use": "PreToolUse", "post-tool-use": "PostToolUse", "stop": "Stop",
@@ -25,7 +27,7 @@ _FILE_MARKS = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** 
 class HookEvent:
     """One event. What the payload does not say is an empty text."""
 
-    def __init__(self, name: str, profile: Profile, data: dict[str, Any]) -> None:
+    def __init__(self, name: str, profile: Profile, data: JsonObject) -> None:
         self.name = name
         self.profile = profile
         self._data = data
@@ -42,7 +44,7 @@ class HookEvent:
         self.env_file = _path(self._text("envFile"))
         self.found: str | None = None  # where the transcript is, once somebody has looked
         found = self._value("input")
-        self.input: dict[str, Any] = found if isinstance(found, dict) else {}
+        self.input: JsonObject = found if isinstance(found, dict) else {}
 
     def _value(self, field: str, data: Mapping[str, Any] | None = None) -> Any:
         data = self._data if data is None else data
@@ -108,14 +110,16 @@ class HookEvent:
 
         return f"{crc32(quickjson.dumps(self._data, sort_keys=True).encode()):08x}"
 
-    def trigger(self) -> dict[str, Any]:
+    def trigger(self) -> Trigger:
         """For the checkpoint's record: what it was made for, and the keys to find the place by."""
         files = self.files() if self.tool_kind == EDIT else []
         found = {"event": self.name, "tool": self.tool, "file": files[0] if files else "",
                  "session": self.session, "promptId": self.prompt_id, "messageId": self.message_id,
                  "toolUseId": self.tool_use_id, "promptText": self.prompt[:PROMPT_TEXT],
                  "source": self.source, "subagent": self.subagent}
-        return {key: value for key, value in found.items() if value}
+        said: Any = {key: value for key, value in found.items() if value}
+        trigger: Trigger = said
+        return trigger
 
 
 def _path(text: str) -> str:
@@ -148,7 +152,7 @@ def read_event(action: str, payload: Any, environ: Mapping[str, str],
     return HookEvent(name, profile, payload)
 
 
-def _profile(payload: dict[str, Any], environ: Mapping[str, str], home: str | None) -> Profile | None:
+def _profile(payload: JsonObject, environ: Mapping[str, str], home: str | None) -> Profile | None:
     """By where the transcript lies; Droid also sets the variables of Claude Code."""
     for profile in each_profile(home, forgiving=True):
         for key in (profile.payload or {}).get("transcript", ()):

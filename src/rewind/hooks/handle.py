@@ -415,7 +415,7 @@ class _Hook:
         """At a session's start: that something is wrong, for the person; and a line for the agent."""
         if self.event.name != "SessionStart":
             return Outcome()
-        said: dict[str, Any] = {}
+        said: dict[str, object] = {}
         notices = [*self.state.notices, *self.notices]
         missing = self._missing()
         if missing or notices:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, TypedDict
 
 from rewind.agents.profile import TREE, Profile
 from rewind.agents.registry import is_under_root, profile_named
@@ -39,6 +39,11 @@ from rewind.transcript.write.fork import Fork, temp_of, write_fork
 from rewind.transcript.write.import_session import check_client
 from rewind.transcript.write.in_place import rewrite
 from rewind.transcript.write.sidecars import INDEX, add_to_index, sidecar_paths, update_index
+
+if TYPE_CHECKING:
+    from rewind.checkpoint.conversations.known_forks import Branch
+    from rewind.checkpoint.records.record import Transcript
+    from rewind.checkpoint.rewind.log.line import Effect
 
 BACKUPS = "transcript-backup"
 _WORTH_COUNTING = 8 << 20  # turns of a longer conversation are counted when somebody looks at it
@@ -134,7 +139,7 @@ def plan_of_record(state: State, record: Record, *, to_resume: bool = False) -> 
         else:
             plan.identity = identity_of(file)
         with file:
-            plan.cut = kind_of(profile).resolve_cut(file, profile, place, record.trigger).marked(file)
+            plan.cut = kind_of(profile).resolve_cut(file, profile, place, dict(record.trigger)).marked(file)
             if to_resume:
                 plan.check_in(file)
     except BaseException:
@@ -148,7 +153,7 @@ def plan_of_record(state: State, record: Record, *, to_resume: bool = False) -> 
     return plan
 
 
-def checked_path(profile: Profile, data: dict[str, Any]) -> str:
+def checked_path(profile: Profile, data: Transcript) -> str:
     """A path out of a record is used only where the agent itself would write."""
     path, session_id = data.get("original_path"), data.get("sessionId")
     if isinstance(path, str) and isinstance(session_id, str) and is_session_id(session_id):
@@ -176,7 +181,7 @@ def check_ours(profile: Profile, path: str) -> None:
         raise NotOurs(path=path, agent=profile.title, root=session_root(profile) or "an agent's home")
 
 
-def _in_original(data: dict[str, Any], original: str, profile: Profile) -> tuple[int, BinaryIO | None]:
+def _in_original(data: Transcript, original: str, profile: Profile) -> tuple[int, BinaryIO | None]:
     """Where the checkpoint ends in the agent's own file, and that file; None where it is another one now."""
     cursor = data.get("cursor")
     if not isinstance(cursor, dict):
@@ -258,18 +263,27 @@ def _contains(state: State, body: bytes | None, wanted: bytes) -> bool:
 
 # doing it
 
+class MadeFork(TypedDict):
+    """A session that was made."""
+
+    session_id: str
+    path: str
+    title: str
+    resume: str  # what to type to go on in it
+
+
 class Done:
     """What happened to the conversation."""
 
     def __init__(self) -> None:
-        self.fork: dict[str, Any] | None = None  # session_id, path, resume
+        self.fork: MadeFork | None = None
         self.backup: str | None = None
-        self.effect: dict[str, Any] | None = None  # for the log
+        self.effect: Effect | None = None  # for the log
         self.notes: list[str] = []
 
 
 def make_fork(state: State, plan: ConversationPlan, session_id: str, name: str = "",
-              earlier: dict[str, Any] | None = None) -> Done:
+              earlier: Branch | None = None) -> Done:
     """The fork gets this id, which the log knows already. `earlier`: what is known of the shorter one of that
     id, whose place it takes."""
     done = Done()
@@ -282,9 +296,14 @@ def make_fork(state: State, plan: ConversationPlan, session_id: str, name: str =
     def appears(fork: Fork) -> None:
         """Known before it is there: a fork that never came does no harm, one that nobody knows does."""
         branch = new_branch(fork, plan.session_id, plan.profile.name, turns, plan.cut.offset)
-        where = {"dir": home.root, "place": home.place, "point": home.point} if home else {}
-        kept = {key: value for key, value in (earlier or {}).items() if key in ("archived", "shared")}
-        Branches(state.project).add({**branch, "name": name or None, **kept, **where})
+        branch["name"] = name or None
+        if earlier and "archived" in earlier:
+            branch["archived"] = earlier["archived"]
+        if earlier and "shared" in earlier:
+            branch["shared"] = earlier["shared"]
+        if home:
+            branch["dir"], branch["place"], branch["point"] = home.root, home.place, home.point
+        Branches(state.project).add(branch)
 
     path = plan.path_of(session_id)
     beside = [draft_of(sidecar) for sidecar in sidecar_paths(path, plan.profile)]
@@ -336,7 +355,7 @@ def number_of_prompt(state: State, left: ConversationPlan, uuid: str) -> int | N
     return rows[0][0] if rows else None
 
 
-def note_in_index(profile: Profile, branch: dict[str, Any]) -> None:
+def note_in_index(profile: Profile, branch: Branch) -> None:
     """Where the agent's directory has an index of its sessions, the fork is in it."""
     folder = os.path.dirname(str(branch.get("path")))
     if os.path.exists(os.path.join(folder, INDEX)):
@@ -394,13 +413,13 @@ def stamp_of(path: str) -> list[int]:
     return [info.st_size, info.st_mtime_ns]
 
 
-def made_of(path: str) -> dict[str, Any]:
+def made_of(path: str) -> Effect:
     """The same, with what tells whether somebody went on in it."""
     with open_transcript(path) as file:
         return {"made": stamp_of(path), "size": size_of(file), "header": header_length(file)}
 
 
-def free_backup_name(state: State, path: str, taken: set[str] | None = None) -> str:
+def free_backup_name(state: State, path: str, taken: set[str | None] | None = None) -> str:
     stamp = time.strftime("%Y%m%d_%H%M%S", time.gmtime())
     name = session_id_of(path)
     for number in range(1000):

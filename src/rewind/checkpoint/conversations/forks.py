@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rewind.agents.registry import profile_named
 from rewind.checkpoint.conversations.known_forks import Branches
@@ -30,6 +30,15 @@ from rewind.transcript.liveness import is_open
 from rewind.transcript.read.lines import open_transcript
 from rewind.transcript.read.titles import read_title
 
+if TYPE_CHECKING:
+    from rewind.checkpoint.conversations.known_forks import Branch
+    from rewind.checkpoint.rewind.log.line import Effect
+
+    class Deleted(Effect):
+        """A deleted fork, with the title that a person knows it by."""
+
+        title: str
+
 _LONGEST_NAME = 200
 
 
@@ -43,8 +52,8 @@ def checked_name(name: str) -> str:
 def rename(state: State, info: SessionInfo, name: str) -> None:
     """In our lists, and in the agent's own: the transcript gets the name as its title."""
     name, before = checked_name(name), (info.branch or {}).get("name")
-    effect = {"kind": effects.RENAME, "sessionId": info.session_id, "before": before, "after": name,
-              **title_change(info, name)}
+    effect: Effect = {"kind": effects.RENAME, "sessionId": info.session_id, "before": before, "after": name,
+                      **title_change(info, name)}
     with logged(state, ops.RENAME, effect):
         Branches(state.project).change(info.session_id, _about(info, {"name": name}))
         note = carry_title(state, effect) if "titleAfter" in effect else (  # or it keeps titles elsewhere
@@ -53,7 +62,7 @@ def rename(state: State, info: SessionInfo, name: str) -> None:
 
 
 @contextmanager
-def logged(state: State, command: str, *done: dict[str, Any], resumes: str | None = None) -> Iterator[None]:
+def logged(state: State, command: str, *done: Effect, resumes: str | None = None) -> Iterator[None]:
     """An operation about one fork. Of several that are deleted together each is one of its own. Where the
     process is interrupted, it has no end."""
     operations, current, sequence = state.operations(), here(state), state.timeline.last_sequence()
@@ -76,7 +85,7 @@ def promote(state: State, info: SessionInfo, parent: SessionInfo | None) -> None
         branches.change(parent.session_id, _about(parent, {"archived": True, "promoted": False}))
 
 
-def _about(info: SessionInfo, changes: dict[str, Any]) -> dict[str, Any]:
+def _about(info: SessionInfo, changes: Branch) -> Branch:
     if info.branch:
         return changes
     return {"parentSessionId": info.native_parent, "agent": info.file.profile.name, "path": info.file.path,
@@ -91,7 +100,7 @@ def delete(state: State, info: SessionInfo) -> None:
         move_to_trash(state, effect)
 
 
-def trashing(state: State, file: SessionFile) -> dict[str, Any]:
+def trashing(state: State, file: SessionFile) -> Effect:
     return {"kind": effects.TRASH, "sessionId": file.session_id, "agent": file.profile.name,
             "path": file.path, "trash": free_name(state, file.session_id)}
 
@@ -104,15 +113,14 @@ def check_deletable(state: State, info: SessionInfo) -> None:
                            hint="Close it first.")
 
 
-def deleted(state: State) -> list[dict[str, Any]]:
-    """What is in the trash, each with the title that a person knows it by."""
+def deleted(state: State) -> list[Deleted]:
     branches = Branches(state.project)
-    return [{**one, "title": (branches.find(one["sessionId"]) or {}).get("name")
+    return [{**one, "title": (branches.find(str(one["sessionId"])) or {}).get("name")
              or plain_title(_title(state, one))}
             for one in trashed(state)]
 
 
-def _title(state: State, one: dict[str, Any]) -> str:
+def _title(state: State, one: Effect) -> str:
     path = file_in_trash(state, str(one["trash"]), one)
     try:
         with open_transcript(path) as file:
@@ -124,7 +132,7 @@ def _title(state: State, one: dict[str, Any]) -> str:
 def undelete(state: State, session_id: str) -> str:
     """Bring a deleted fork back to where it was; returns its id."""
     found = [b for b in trashed(state) if b["sessionId"] == session_id
-             or (len(session_id) >= 6 and b["sessionId"].startswith(session_id))]
+             or (len(session_id) >= 6 and str(b["sessionId"]).startswith(session_id))]
     if len({b["sessionId"] for b in found}) != 1:
         raise SessionNotFound(name=session_id, hint="`rewind forks list` shows what is in the trash.")
     check_free(state, found[0])

@@ -9,10 +9,50 @@ from rewind.errors import FormatTooNew, StoreDamaged
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, TypedDict
 
+    from rewind.jsonfile import JsonObject
     from rewind.paths import Project
     from rewind.transcript.write.fork import Fork
+
+    class LastRun(TypedDict, total=False):
+        """How the last command of `forks compare --run` ended."""
+
+        command: str
+        code: int
+        at: str
+
+    class SharedSession(TypedDict, total=False):
+        """Of a conversation that others made: its id there, and its digest and size."""
+
+        session: str
+        sha256: str
+        bytes: int
+
+    class Branch(TypedDict, total=False):
+        """A session in `branches.json`. Only the first two members were looked at when it was read."""
+
+        sessionId: str
+        parentSessionId: str | None
+        rewindFromTurn: int | None
+        rewindedAt: str
+        name: str | None
+        archived: bool
+        promoted: bool
+        made: bool
+        agent: str
+        path: str
+        size: int
+        header: int
+        cutAt: int
+        dir: str
+        place: str
+        point: str
+        removed: str | bool | None
+        aside: str | None
+        clearing: str | None
+        lastRun: LastRun
+        shared: SharedSession
 
 FORMAT = 1
 _MAX_BYTES = 16 << 20
@@ -23,7 +63,7 @@ class Branches:
         self.path = project.path("branches.json")
         self.data = self._load()
 
-    def _load(self) -> dict[str, Any]:
+    def _load(self) -> JsonObject:
         try:
             data = jsonfile.read(self.path, _MAX_BYTES)
         except FileNotFoundError:
@@ -41,22 +81,22 @@ class Branches:
         jsonfile.write(self.path, sealed(self.data))
 
     @property
-    def all(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.data["branches"]
+    def all(self) -> list[Branch]:
+        found: list[Branch] = self.data["branches"]
         return found
 
-    def find(self, session_id: str) -> dict[str, Any] | None:
+    def find(self, session_id: str) -> Branch | None:
         return next((b for b in self.all if b["sessionId"] == session_id), None)
 
     def parent_of(self, session_id: str) -> str | None:
         branch = self.find(session_id)
         return branch["parentSessionId"] if branch else None
 
-    def add(self, branch: dict[str, Any]) -> None:
+    def add(self, branch: Branch) -> None:
         self.data["branches"] = [b for b in self.all if b["sessionId"] != branch["sessionId"]] + [branch]
         self.save()
 
-    def change(self, session_id: str, changes: dict[str, Any]) -> None:
+    def change(self, session_id: str, changes: Branch) -> None:
         branch = self.find(session_id)
         if branch is None:
             branch = {"sessionId": session_id, "parentSessionId": None, "made": False}
@@ -79,7 +119,7 @@ def ancestors(session_id: str, parent_of: Callable[[str], str | None]) -> list[s
     return found
 
 
-def new_branch(fork: Fork, parent: str, agent: str, turn: int | None, offset: int) -> dict[str, Any]:
+def new_branch(fork: Fork, parent: str, agent: str, turn: int | None, offset: int) -> Branch:
     return {"sessionId": fork.session_id, "parentSessionId": parent, "rewindFromTurn": turn,
             "rewindedAt": iso_time(), "name": None, "archived": False, "agent": agent, "path": fork.path,
             "size": fork.size, "header": fork.header, "cutAt": offset}

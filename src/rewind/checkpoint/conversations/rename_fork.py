@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rewind.checkpoint.conversations.session_tree import SessionInfo
 from rewind.checkpoint.conversations.trash import checked_fork
@@ -15,8 +15,11 @@ from rewind.transcript.liveness import is_open
 from rewind.transcript.write.fork import temp_of
 from rewind.transcript.write.retitle import given_title, keeps_titles, retitle, rewrites
 
+if TYPE_CHECKING:
+    from rewind.checkpoint.rewind.log.line import Effect
 
-def title_change(info: SessionInfo, name: str) -> dict[str, Any]:
+
+def title_change(info: SessionInfo, name: str) -> Effect:
     """For the log, so that it can be undone: which title the file has, and which it gets."""
     profile, path = info.file.profile, info.file.path
     if not keeps_titles(profile):
@@ -25,7 +28,7 @@ def title_change(info: SessionInfo, name: str) -> dict[str, Any]:
     return {"agent": profile.name, "path": path, "titleBefore": before, "titleAfter": name}
 
 
-def carry_title(state: State, effect: dict[str, Any]) -> str:
+def carry_title(state: State, effect: Effect) -> str:
     """Write the title of a rename into the transcript. Returns why it was not done, for a person."""
     if "titleAfter" not in effect:
         return ""

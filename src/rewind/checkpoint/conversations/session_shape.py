@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_right
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rewind.checkpoint.map.turn_changes import changes_between
 from rewind.checkpoint.project.state import State
@@ -17,6 +17,9 @@ from rewind.transcript.turns.turn_figures import TurnFigures, read_figures
 from rewind.transcript.turns.turn_index import open_turns
 from rewind.transcript.turns.turn_tree import Row
 
+if TYPE_CHECKING:
+    from rewind.checkpoint.map.turn_changes import Changes
+
 
 class TurnShape:
     def __init__(self, row: Row, figures: TurnFigures) -> None:
@@ -24,7 +27,7 @@ class TurnShape:
         self.seconds = seconds_between(row.stamp, figures.ended)
         self.failures = figures.failures
         self.compacted_before = False
-        self.changes: dict[str, Any] | None = None
+        self.changes: Changes | None = None
         self.before = self.after = ""  # the checkpoints around it
         self.saved: list[Record] = []  # by a person, since this turn began
         self.edited = False  # files changed between its end and the next prompt
@@ -67,8 +70,8 @@ def _add_code(state: State, codes: SessionCode, shape: SessionShape, figures: li
     prompts = [PromptAt(one.offset, one.join, None, None) for one in figures]
     codes_before: list[CodeAt | None] = [codes.recorded(prompt) for prompt in prompts]
     after = [*codes_before[1:], codes.after_last(prompts[-1])]
-    ends = {record.trigger.get("promptId"): record for record in codes.records
-            if record.trigger.get("event") == "Stop"}
+    ends: dict[object, Record] = {record.trigger.get("promptId"): record for record in codes.records
+                                   if record.trigger.get("event") == "Stop"}
     for turn, prompt, old, new in reversed(list(zip(shape.turns, prompts, codes_before, after))):
         end = ends.get(prompt.join) if prompt.join else None
         turn.edited = bool(end and new and end.sequence < new.record.sequence and end.tree != new.record.tree)

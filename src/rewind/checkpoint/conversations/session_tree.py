@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict
 
 from rewind.agents.profile import Profile
 from rewind.checkpoint.conversations.known_forks import Branches, ancestors
@@ -18,21 +18,34 @@ from rewind.transcript.fork_prefix import plain_title
 from rewind.transcript.liveness import Clients
 from rewind.transcript.turns.turn_index import open_turns, stamp_of
 
+if TYPE_CHECKING:
+    from rewind.checkpoint.conversations.known_forks import Branch
+    from rewind.jsonfile import JsonObject
+
 _INSERT = "INSERT OR REPLACE INTO transcripts VALUES(?, ?, ?)"
+
+
+class Summary(TypedDict):
+    """What the index remembers of a transcript."""
+
+    title: str  # as the agent's own picker shows it
+    parent: str | None
+    messages: int  # entries on the active chain
+    turns: list[list[str]]  # [id, timestamp] of each turn on the active chain
 
 
 class SessionInfo:
     """One session: what it is called, how long it is, where it came from."""
 
-    def __init__(self, file: SessionFile, summary: dict[str, Any]) -> None:
+    def __init__(self, file: SessionFile, summary: Summary) -> None:
         self.file = file
-        self.own_title: str = summary["title"]  # as the agent's own picker shows it
-        self.turns: list[list[str]] = summary["turns"]  # [id, timestamp] of each turn on the active chain
-        self.messages: int = summary["messages"]  # entries on the active chain
-        self.native_parent: str | None = summary["parent"]
+        self.own_title = summary["title"]
+        self.turns = summary["turns"]
+        self.messages = summary["messages"]
+        self.native_parent = summary["parent"]
         self.parent: str | None = None
         self.rewind_from_turn: int | None = None
-        self.branch: dict[str, Any] | None = None  # what `branches.json` has of it
+        self.branch: Branch | None = None  # what `branches.json` has of it
         self.running = False
         self.busy = False  # a turn is running
         self.rests = False  # nobody went on in it for as long as the setting allows
@@ -119,7 +132,7 @@ class Life:
     """Which sessions are open, and in which of them a turn is running: one look for all of them."""
 
     def __init__(self, state: State) -> None:
-        self._recorded: dict[object, dict[str, Any]] = {}
+        self._recorded: dict[object, JsonObject] = {}
         for entry in recorded_sessions(state):
             self._recorded.setdefault(entry.get("session_id"), entry)  # the latest
         self._clients: dict[str, Clients] = {}
@@ -139,19 +152,20 @@ class Life:
         return self._clients[profile.name]
 
 
-def _summary(state: State, file: SessionFile) -> dict[str, Any]:
+def _summary(state: State, file: SessionFile) -> Summary:
     """From the index where the file is as it was, else by reading what is new in it."""
     stamp = stamp_of(os.stat(file.path))
     rows = state.derived.query("SELECT stamp, summary FROM transcripts WHERE path=?", (file.path,))
     if rows and rows[0][0] == stamp:
         try:
-            found: dict[str, Any] = quickjson.loads(rows[0][1])
+            found: Summary = quickjson.loads(rows[0][1])
             return found
         except ValueError:
             pass  # a rotten index: read the transcript itself
     index = open_turns(file.path, file.profile, state.derived)
-    summary = {"title": index.title, "parent": index.parent_session, "messages": index.messages,
-               "turns": [[turn.uuid, turn.stamp or ""] for turn in index.turns(1, index.total)]}
+    summary: Summary = {
+        "title": index.title, "parent": index.parent_session, "messages": index.messages,
+        "turns": [[turn.uuid, turn.stamp or ""] for turn in index.turns(1, index.total)]}
     state.derived.write([(_INSERT, [(file.path, stamp, quickjson.dumps(summary))])])
     return summary
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rewind import jsonfile
 from rewind.agents.profile import Profile
@@ -20,11 +20,17 @@ from rewind.transcript.write.import_session import give, take
 from rewind.transcript.write.in_place import copy_whole
 from rewind.transcript.write.sidecars import remove_from_index, sidecar_paths
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rewind.checkpoint.conversations.known_forks import Branch
+    from rewind.checkpoint.rewind.log.line import Effect
+
 TRASH = "trash"
 ABOUT = "fork.json"  # in each directory of the trash: what lies there and where it was
 
 
-def checked_fork(state: State, fork: dict[str, Any]) -> tuple[Profile, str, str]:
+def checked_fork(state: State, fork: Mapping[str, object]) -> tuple[Profile, str, str]:
     """(profile, path, session) of a fork. Its path comes from a file in the project, and a repository may
     bring such a file along: only what lies where the agent keeps its sessions is ever moved."""
     path, session = fork.get("path"), fork.get("sessionId")
@@ -46,12 +52,12 @@ def free_name(state: State, session: str, wanted: str = "", by_then: dict[str, b
     raise RewindError("There is no free name in the trash.", hint="Empty it.")
 
 
-def holds(state: State, fork: dict[str, Any]) -> bool:
+def holds(state: State, fork: Mapping[str, object]) -> bool:
     return any(one["sessionId"] == fork.get("sessionId") and one["trash"] == fork.get("trash")
                for one in trashed(state))
 
 
-def move_to_trash(state: State, fork: dict[str, Any]) -> None:
+def move_to_trash(state: State, fork: Effect) -> None:
     """The transcript and what lies beside it, out of the agent's sight, into `fork["trash"]`."""
     profile, path, session = checked_fork(state, fork)
     folder = state.project.path(TRASH, str(fork["trash"]))
@@ -66,10 +72,11 @@ def move_to_trash(state: State, fork: dict[str, Any]) -> None:
     remove_from_index(os.path.dirname(path), session)
 
 
-def trashed(state: State) -> list[dict[str, Any]]:
-    """The forks in the trash, the latest deletion of each first; `trash` is the directory's name."""
+def trashed(state: State) -> list[Effect]:
+    """The forks in the trash, the latest deletion of each first: an effect without its kind, in which `trash`
+    is the directory's name."""
     top = state.project.path(TRASH)
-    found = []
+    found: list[Effect] = []
     for name in sorted(os.listdir(top), key=_by_age, reverse=True) if os.path.isdir(top) else ():
         about = _about(os.path.join(top, name))
         if about and is_session_id(name) and os.path.lexists(file_in_trash(state, name, about)):
@@ -77,15 +84,16 @@ def trashed(state: State) -> list[dict[str, Any]]:
     return found
 
 
-def file_in_trash(state: State, name: str, about: dict[str, Any]) -> str:
+def file_in_trash(state: State, name: str, about: Mapping[str, object]) -> str:
     """The transcript in a directory of the trash: it keeps its name there."""
     path = str(about.get("path"))
     kept = os.path.basename(path) if path.endswith(SUFFIX) else str(about.get("sessionId")) + SUFFIX
     return state.project.path(TRASH, name, kept)
 
 
-def _about(folder: str) -> dict[str, Any] | None:
-    about = jsonfile.read_or_empty(os.path.join(folder, ABOUT), 1 << 20)
+def _about(folder: str) -> Effect | None:
+    found: Any = jsonfile.read_or_empty(os.path.join(folder, ABOUT), 1 << 20)
+    about: Effect = found
     return about if is_session_id(str(about.get("sessionId"))) else None
 
 
@@ -94,13 +102,13 @@ def _by_age(name: str) -> tuple[str, int]:
     return session, int(number) if number.isdigit() else 0
 
 
-def check_free(state: State, fork: dict[str, Any]) -> None:
+def check_free(state: State, fork: Mapping[str, object]) -> None:
     _, path, session = checked_fork(state, fork)
     if os.path.lexists(path):
         raise PlaceTaken(session=session, path=path)
 
 
-def bring_from_trash(state: State, fork: dict[str, Any]) -> None:
+def bring_from_trash(state: State, fork: Effect) -> None:
     profile, path, session = checked_fork(state, fork)
     check_free(state, fork)
     if not holds(state, fork):
@@ -115,7 +123,8 @@ def bring_from_trash(state: State, fork: dict[str, Any]) -> None:
     os.unlink(os.path.join(folder, ABOUT))
     if not os.listdir(folder):
         os.rmdir(folder)
-    note_in_index(profile, {**(Branches(state.project).find(session) or {}), "path": path})
+    branch: Branch = Branches(state.project).find(session) or {}
+    note_in_index(profile, {**branch, "path": path})
 
 
 def move_file(source: str, target: str) -> None:

@@ -22,10 +22,11 @@ from rewind.transcript.names import SUFFIX, session_id_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any
 
+    from rewind.checkpoint.conversations.known_forks import Branch
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.save.conversation import Captured
+    from rewind.jsonfile import JsonObject
 
 _RECENT = 600.0
 _MAX_BYTES = 4 << 20
@@ -134,7 +135,7 @@ def _has_prompt(file: SessionFile) -> bool:
     return True
 
 
-def _forks(state: State) -> list[dict[str, Any]]:
+def _forks(state: State) -> list[Branch]:
     from rewind.checkpoint.conversations.known_forks import Branches  # a hook knows its session
 
     try:
@@ -219,7 +220,7 @@ def _of_environment(state: State) -> SessionFile | None:
         return None  # the agent works on another project, or has not written anything yet
 
 
-def recorded_sessions(state: State) -> list[dict[str, Any]]:
+def recorded_sessions(state: State) -> list[JsonObject]:
     """What the hooks wrote to `session.json`, the latest first."""
     data = jsonfile.read_or_empty(state.project.own("session.json"), _MAX_BYTES)
     recent = data.get("recent")
@@ -227,7 +228,7 @@ def recorded_sessions(state: State) -> list[dict[str, Any]]:
     return [s for s in found if isinstance(s, dict) and isinstance(s.get("transcript_path"), str)]
 
 
-def recorded_session(state: State, session_id: str) -> dict[str, Any] | None:
+def recorded_session(state: State, session_id: str) -> JsonObject | None:
     return next((s for s in recorded_sessions(state) if s.get("session_id") == session_id), None)
 
 
@@ -237,7 +238,7 @@ def recorded_files(state: State) -> Iterator[SessionFile]:
     return (file for file in found if file)
 
 
-def _recorded_file(state: State, entry: dict[str, Any]) -> SessionFile | None:
+def _recorded_file(state: State, entry: JsonObject) -> SessionFile | None:
     """Where it was when it was recorded, else where it is now."""
     path = entry["transcript_path"]
     profile = profile_named(str(entry.get("agent")), state.project.home)

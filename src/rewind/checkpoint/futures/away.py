@@ -24,16 +24,14 @@ from rewind.errors import RewindError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
+    from rewind.checkpoint.conversations.known_forks import Branch
     from rewind.checkpoint.futures.known import Lane
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.rewind.conversation.outcome import Conversations
-
-    Effect = dict[str, Any]
+    from rewind.checkpoint.rewind.log.line import Effect
 
 RMDIR, MKDIR = "rmdir", "mkdir"
-_NOTHING = {"removed": None, "aside": None, "clearing": None}
+_NOTHING: Branch = {"removed": None, "aside": None, "clearing": None}
 
 
 def removal(lane: Lane, checkpoint: str) -> Effect:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rewind.checkpoint.futures.known import AtPlace, Lane, check_whole, look
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.save.save import save
+
+if TYPE_CHECKING:
+    from rewind.checkpoint.map.turn_changes import ChangedFile
 
 
 def bring_up_to_date(state: State, lane: Lane, why: str) -> None:
@@ -16,9 +19,9 @@ def bring_up_to_date(state: State, lane: Lane, why: str) -> None:
         save(there, f"Before `rewind forks {why}`", kind="auto", if_changed=True)
 
 
-def compared(state: State, chosen: list[Lane]) -> dict[str, list[dict[str, Any] | None]]:
+def compared(state: State, chosen: list[Lane]) -> dict[str, list[ChangedFile | None]]:
     """Path -> what each of them did to it, None where it did nothing."""
-    rows: dict[str, list[dict[str, Any] | None]] = {}
+    rows: dict[str, list[ChangedFile | None]] = {}
     for at, lane in enumerate(chosen):
         bring_up_to_date(state, lane, "compare")
         look(state, lane)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rewind.checkpoint.futures.where import place_at, plain_place
 from rewind.checkpoint.project.known_stores import change
@@ -20,6 +20,9 @@ from rewind.snapshot.scan.scan import scan
 from rewind.snapshot.trees.change import Paths, differences
 from rewind.snapshot.trees.listing import uncovered
 from rewind.snapshot.trees.tree import FILES, UNCOVERED, TreeEntry
+
+if TYPE_CHECKING:
+    from rewind.checkpoint.project.known_stores import KnownStore
 
 _STAGING = b".rewind-tmp-"
 
@@ -57,7 +60,7 @@ def make_place(state: State, commit: str | None, folder: str, name: str = "") ->
 
 def _remember(state: State, project: Project) -> None:
     """Without git nothing in the directory says whose place it is."""
-    def put(entry: dict[str, Any]) -> None:
+    def put(entry: KnownStore) -> None:
         places = entry.get("places")
         entry["places"] = {**(places if isinstance(places, dict) else {}), project.root: project.place}
 
@@ -66,7 +69,7 @@ def _remember(state: State, project: Project) -> None:
 
 def forget_place(state: State, root: str) -> None:
     """Git forgets its work tree, and the index the directory, whichever of them knew it."""
-    def put(entry: dict[str, Any]) -> None:
+    def put(entry: KnownStore) -> None:
         places = entry.get("places")
         if isinstance(places, dict):
             entry["places"] = {path: name for path, name in places.items() if path != root}

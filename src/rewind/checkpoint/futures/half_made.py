@@ -4,7 +4,7 @@ A note that a killed process left behind is how `rewind forks` knows what to off
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from rewind import jsonfile
 from rewind.checkpoint.conversations.known_forks import Branches
@@ -15,8 +15,23 @@ from rewind.errors import WorkNotSaved
 from rewind.files import fsync_dir, make_private_dir
 from rewind.transcript.write.content import new_session_id
 
+if TYPE_CHECKING:
+    from rewind.checkpoint.conversations.known_forks import Branch
+
 NOTES = "making"
 _MAX_BYTES = 1 << 16
+
+
+class HalfMade(TypedDict, total=False):
+    """A note; of one that was read, the first four are texts."""
+
+    sessionId: str  # of the note
+    name: str
+    dir: str
+    point: str
+    again: str
+    existed: bool  # whether the directory was there
+    workTrees: list[str]  # git's notes from before
 
 
 class Making:
@@ -25,9 +40,10 @@ class Making:
 
     def __init__(self, state: State, name: str, folder: str, checkpoint: str, again: str = "") -> None:
         self.state = state
-        self.note = {"sessionId": new_session_id(), "name": name, "dir": folder, "point": checkpoint,
-                     "again": again, "existed": os.path.isdir(folder), "workTrees": sorted(work_trees(state))}
-        self.path = _path_of(state, str(self.note["sessionId"]))
+        self.note: HalfMade = {
+            "sessionId": new_session_id(), "name": name, "dir": folder, "point": checkpoint,
+            "again": again, "existed": os.path.isdir(folder), "workTrees": sorted(work_trees(state))}
+        self.path = _path_of(state, self.note["sessionId"])
 
     def __enter__(self) -> None:
         make_private_dir(os.path.dirname(self.path))
@@ -48,22 +64,23 @@ def _sweep_drafts(folder: str) -> None:
             os.unlink(os.path.join(folder, name))
 
 
-def half_made(state: State) -> list[dict[str, Any]]:
+def half_made(state: State) -> list[HalfMade]:
     """The notes of processes that were killed. While one is at work, it may be its own."""
     found = [note for note in _notes(state) if not _is_whole(state, note)]
     working = bool(found) and state.lock_now_ns is None and state.is_busy()
     return [] if working else found
 
 
-def _notes(state: State) -> list[dict[str, Any]]:
+def _notes(state: State) -> list[HalfMade]:
     folder = state.project.path(NOTES)
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     found = [_read(os.path.join(folder, name)) for name in names if name.endswith(".json")]
     return [note for note in found if note]
 
 
-def _read(path: str) -> dict[str, Any] | None:
-    note = jsonfile.read_or_empty(path, _MAX_BYTES)
+def _read(path: str) -> HalfMade | None:
+    found: Any = jsonfile.read_or_empty(path, _MAX_BYTES)
+    note: HalfMade = found
     texts = all(isinstance(note.get(key), str) for key in ("sessionId", "name", "dir", "point"))
     return note if texts and os.path.basename(path) == note["sessionId"] + ".json" else None
 
@@ -72,19 +89,19 @@ def _path_of(state: State, session: str) -> str:
     return state.project.path(NOTES, f"{session}.json")
 
 
-def _is_whole(state: State, note: dict[str, Any]) -> bool:
+def _is_whole(state: State, note: HalfMade) -> bool:
     """Killed after the last step: what was noted last is there, and the conversation that it names."""
     branch = _branch_at(state, note["dir"])
     path = str((branch or {}).get("path") or "")
     return bool(branch) and os.path.isdir(note["dir"]) and (not path or os.path.lexists(path))
 
 
-def _branch_at(state: State, folder: str) -> dict[str, Any] | None:
+def _branch_at(state: State, folder: str) -> Branch | None:
     return next((one for one in Branches(state.project).all
                  if one.get("dir") == folder and one.get("place") and not one.get("removed")), None)
 
 
-def remove_half_made(state: State, note: dict[str, Any], *, force: bool = False) -> None:
+def remove_half_made(state: State, note: HalfMade, *, force: bool = False) -> None:
     """The caller holds the lock. A file that somebody else put there stays, and all the rest with it."""
     found = "" if force or not os.path.isdir(note["dir"]) else foreign_file(
         state, state.files.read(note["point"]), note["dir"], note["sessionId"])
@@ -94,7 +111,7 @@ def remove_half_made(state: State, note: dict[str, Any], *, force: bool = False)
     os.unlink(_path_of(state, note["sessionId"]))
 
 
-def _clear_away(state: State, note: dict[str, Any]) -> None:
+def _clear_away(state: State, note: HalfMade) -> None:
     """Half a directory is of no use. What was there before, an empty directory, stays."""
     forget_place(state, note["dir"])
     _mend_git(state, note)
@@ -108,7 +125,7 @@ def _clear_away(state: State, note: dict[str, Any]) -> None:
         Branches(state.project).remove(branch["sessionId"])
 
 
-def _mend_git(state: State, note: dict[str, Any]) -> None:
+def _mend_git(state: State, note: HalfMade) -> None:
     known = note.get("workTrees")
     if isinstance(known, list):
         forget_broken(state, note["dir"], known)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rewind.agents.registry import profile_named
 from rewind.checkpoint.conversations.known_forks import Branches
@@ -19,13 +19,18 @@ from rewind.paths import Project
 from rewind.transcript.find import SessionFile, latest_sessions, session_anywhere
 from rewind.transcript.turns.turn_index import open_turns
 
+if TYPE_CHECKING:
+    from rewind.checkpoint.conversations.known_forks import Branch, LastRun
+    from rewind.checkpoint.futures.half_made import HalfMade
+    from rewind.checkpoint.map.turn_changes import Changes
+
 _SHORTEST = 6  # of a session's id that names it
 
 
 class Lane:
     """One future, as `branches.json` knows it."""
 
-    def __init__(self, branch: dict[str, Any]) -> None:
+    def __init__(self, branch: Branch) -> None:
         self.branch = branch
         self.session_id: str = branch["sessionId"]
         self.dir = str(branch["dir"])
@@ -34,9 +39,9 @@ class Lane:
         self.exists = os.path.isdir(self.dir)
         self.running = self.busy = False
         self.turns: int | None = None  # since it was forked
-        self.changes: dict[str, Any] | None = None  # since it was forked, up to its last checkpoint
+        self.changes: Changes | None = None  # since it was forked, up to its last checkpoint
         self.tip = ""
-        self.half_made = False  # the process that made it was killed
+        self.half_made: HalfMade | None = None  # the note of the process that made it and was killed
 
     @property
     def name(self) -> str:
@@ -57,7 +62,7 @@ class Lane:
         return "gone" if not self.exists else "busy" if self.busy else "open" if self.running else "idle"
 
     @property
-    def last_run(self) -> dict[str, Any] | None:
+    def last_run(self) -> LastRun | None:
         found = self.branch.get("lastRun")
         return found if isinstance(found, dict) else None
 
@@ -72,13 +77,14 @@ def lanes(state: State) -> list[Lane]:
               and (not lane.branch.get("removed") or (lane.half_removed and not busy))), *unfinished]
 
 
-def _is_lane(branch: dict[str, Any]) -> bool:
+def _is_lane(branch: Branch) -> bool:
     return bool(branch.get("dir")) and branch.get("place") not in (None, MAIN)
 
 
-def _half_made_lane(note: dict[str, Any]) -> Lane:
-    lane = Lane({**note, "place": note["sessionId"]})
-    lane.half_made = True
+def _half_made_lane(note: HalfMade) -> Lane:
+    lane = Lane({"sessionId": note["sessionId"], "name": note["name"], "dir": note["dir"],
+                 "point": note["point"], "place": note["sessionId"]})
+    lane.half_made = note
     return lane
 
 

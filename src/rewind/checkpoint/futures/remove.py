@@ -4,7 +4,7 @@ the trash. Each is one operation, which `undo-restore` takes back."""
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rewind.checkpoint.conversations.forks import logged, trashing
 from rewind.checkpoint.conversations.trash import check_free, move_to_trash, trashed
@@ -24,6 +24,9 @@ from rewind.errors import FutureBusy, FutureLost, WorkNotSaved
 from rewind.snapshot.git.run import Git
 from rewind.snapshot.scan.scan import scan
 from rewind.snapshot.trees.listing import uncovered
+
+if TYPE_CHECKING:
+    from rewind.checkpoint.rewind.log.line import Effect
 
 
 def remove(state: State, lane: Lane, *, force: bool = False, dry_run: bool = False) -> None:
@@ -46,18 +49,18 @@ def remove(state: State, lane: Lane, *, force: bool = False, dry_run: bool = Fal
         _remove(state, lane, _removal(state, lane), begun)
 
 
-def _removal(state: State, lane: Lane) -> list[dict[str, Any]]:
+def _removal(state: State, lane: Lane) -> list[Effect]:
     with AtPlace(state, lane) as there:
         tip, file = here(there), session_of(there, lane)
     return [*([trashing(state, file)] if file else []), removal(lane, tip.name if tip else "")]
 
 
-def _remove(state: State, lane: Lane, wanted: list[dict[str, Any]], begun: Operation | None) -> None:
+def _remove(state: State, lane: Lane, wanted: list[Effect], begun: Operation | None) -> None:
     with logged(state, ops.DELETE, *wanted, resumes=begun.id if begun else None):
         for effect in wanted:
             if effect["kind"] != effects.TRASH:
                 move_away(state, effect)
-            elif os.path.lexists(effect["path"]):  # not yet done by a process that was killed
+            elif os.path.lexists(str(effect["path"])):  # not yet done by a process that was killed
                 move_to_trash(state, effect)
     finish(state, lane.session_id)
 
@@ -70,7 +73,7 @@ def _finish_or_clear(state: State, lane: Lane, force: bool, dry_run: bool) -> No
         sweep(state)
         begun = interrupted(state, ops.DELETE, lane.session_id)
         if lane.half_made:
-            remove_half_made(state, lane.branch, force=force)
+            remove_half_made(state, lane.half_made, force=force)
         elif begun:
             _remove(state, lane, begun.effects, begun)
         else:
@@ -102,18 +105,20 @@ def bring_back(state: State, lane: Lane) -> None:
             _bring_back(state, lane, wanted)
 
 
-def _return(state: State, lane: Lane) -> list[dict[str, Any]]:
+def _return(state: State, lane: Lane) -> list[Effect]:
     name = lane.branch.get("removed")
     directory = inverse(removal(lane, name)) if isinstance(name, str) else None
     if directory is None:
         raise FutureLost(name=lane.name, what="no checkpoint of it was made")
     kept = next((one for one in trashed(state) if one["sessionId"] == lane.session_id), None)
+    wanted: list[Effect] = [directory]
     if kept:
         check_free(state, kept)
-    return [directory, *([{"kind": effects.UNTRASH, **kept}] if kept else [])]
+        wanted.append({"kind": effects.UNTRASH, **kept})
+    return wanted
 
 
-def _bring_back(state: State, lane: Lane, wanted: list[dict[str, Any]]) -> None:
+def _bring_back(state: State, lane: Lane, wanted: list[Effect]) -> None:
     result = Conversations()
     effects.do(state, wanted, result)
     if result.lacking:

@@ -6,16 +6,23 @@ from rewind.words import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import TypedDict
 
     from rewind.checkpoint.futures.known import Lane
     from rewind.checkpoint.futures.run import Ran
+    from rewind.checkpoint.map.turn_changes import ChangedFile, Changes
 
-    Rows = dict[str, list[dict[str, Any] | None]]
+    Rows = dict[str, list[ChangedFile | None]]
+    Shown = dict[str, object]  # as JSON
+
+    class Compared(TypedDict):
+        lanes: list[Shown]
+        files: list[Shown]
+        run: dict[str, Shown] | None
 
 
-def lane_json(lane: Lane) -> dict[str, Any]:
-    changes = lane.changes or {}
+def lane_json(lane: Lane) -> Shown:
+    changes: Changes = lane.changes or {}
     return {"name": lane.name, "dir": lane.dir, "exists": lane.exists, "state": lane.state,
             "session_id": lane.session_id, "running": lane.running, "busy": lane.busy, "turns": lane.turns,
             "from": lane.point or None, "parentSessionId": lane.branch.get("parentSessionId"),
@@ -25,20 +32,22 @@ def lane_json(lane: Lane) -> dict[str, Any]:
             "problem": problem(lane) or None}
 
 
-def compared_json(lanes: list[Lane], rows: Rows, ran: list[Ran] | None = None) -> dict[str, Any]:
-    files = [{"path": path, "changes": {lane.name: _change(one) for lane, one in zip(lanes, found)}}
-             for path, found in rows.items()]
-    runs = {lane.name: {"code": one.code, "seconds": round(one.seconds, 3), "output": one.output}
-            for lane, one in zip(lanes, ran or ())}
+def compared_json(lanes: list[Lane], rows: Rows, ran: list[Ran] | None = None) -> Compared:
+    files: list[Shown] = [
+        {"path": path, "changes": {lane.name: _change(one) for lane, one in zip(lanes, found)}}
+        for path, found in rows.items()]
+    runs: dict[str, Shown] = {
+        lane.name: {"code": one.code, "seconds": round(one.seconds, 3), "output": one.output}
+        for lane, one in zip(lanes, ran or ())}
     return {"lanes": [lane_json(lane) for lane in lanes], "files": files, "run": runs or None}
 
 
-def _change(one: dict[str, Any] | None) -> dict[str, Any] | None:
+def _change(one: ChangedFile | None) -> Shown | None:
     return {key: one.get(key) for key in ("status", "added", "removed")} if one else None
 
 
 def _count(lane: Lane) -> int:
-    changes = lane.changes or {}
+    changes: Changes = lane.changes or {}
     return len(changes.get("files") or ()) + (changes.get("more") or 0)
 
 
@@ -70,7 +79,7 @@ def problem(lane: Lane) -> str:
     return ""
 
 
-def change_words(one: dict[str, Any] | None) -> str:
+def change_words(one: ChangedFile | None) -> str:
     """What one of them did to a file, in a cell of a table."""
     if one is None:
         return "·"

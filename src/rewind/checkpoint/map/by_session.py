@@ -4,7 +4,7 @@ checkpoints made in them, and forks where they branched off. Only for looking; n
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rewind.checkpoint.conversations.session_tree import SessionInfo, session_infos
 from rewind.checkpoint.futures.known import Lane
@@ -19,6 +19,9 @@ from rewind.errors import RewindError
 from rewind.transcript.find import project_sessions
 from rewind.transcript.turns.turn_index import open_turns
 from rewind.transcript.turns.turn_tree import Row
+
+if TYPE_CHECKING:
+    from rewind.checkpoint.map.turn_changes import Changes
 
 _PATIENCE = 0.4  # seconds for counting what is not known yet
 SESSION, PROMPT, CHECKPOINT, NOW = "session", "prompt", "checkpoint", "now"
@@ -42,7 +45,7 @@ class Item:
         self.turn: int | None = None
         self.offset = 0
         self.uuid = ""
-        self.changes: dict[str, Any] | None = None  # what a turn did to the files, where that is known
+        self.changes: Changes | None = None  # what a turn did to the files, where that is known
         self.here = False  # the code was brought back to this one, and nothing came after
         self.row: MapRow | None = None  # its row of the map
         self.under: list[Item] = []  # checkpoints of this turn

@@ -17,12 +17,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from rewind.checkpoint.map.turn_changes import Changes
     from rewind.checkpoint.map.turn_map import MapRow
     from rewind.checkpoint.project.state import State
 
     Prompts = dict[str, list[tuple[int | None, int]]]  # the beginning of the text -> (turn, offset)
 
-_NOTHING = {"files": [], "added": 0, "removed": 0, "more": 0, "deleted": 0, "counted": True}
+_NOTHING: Changes = {"files": [], "added": 0, "removed": 0, "more": 0, "deleted": 0, "counted": True}
 _AT_ONCE = 400  # values that one statement may have
 
 
@@ -36,7 +37,7 @@ def add_changes(state: State, rows: list[MapRow], patience: float) -> int:
         if not row.before or not row.after:
             continue
         if row.before.tree == row.after.tree:
-            row.changes = dict(_NOTHING)
+            row.changes = _NOTHING.copy()
             continue
         row.changes = known.get(_key(row))
         if row.changes is None and time.monotonic() < until:
@@ -50,7 +51,7 @@ def _key(row: MapRow) -> str:
     return f"{row.before.tree} {row.after.tree}"
 
 
-def _remembered(state: State, keys: list[str]) -> dict[str, Any]:
+def _remembered(state: State, keys: list[str]) -> dict[str, Changes | None]:
     rows = _rows_of(state, "trees, summary FROM turn_changes WHERE trees", keys)
     try:
         # One call for all of them: with a thousand checkpoints this is much of `rewind list`.
@@ -68,7 +69,7 @@ def _rows_of(state: State, what: str, values: list[str]) -> list[Any]:
     return rows
 
 
-def _count(state: State, row: MapRow) -> dict[str, Any] | None:
+def _count(state: State, row: MapRow) -> Changes | None:
     from rewind.checkpoint.map.turn_changes import changes_between
 
     assert row.before and row.after

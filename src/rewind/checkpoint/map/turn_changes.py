@@ -14,14 +14,37 @@ from rewind.snapshot.trees.tree import DIR, TreeEntry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import TypedDict
 
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
 
+    class ChangedFile(TypedDict):
+        path: str
+        status: str  # added, deleted, modified
+        added: int | None  # lines; None where they were not counted
+        removed: int | None
+
+    class Changes(TypedDict, total=False):
+        """What is different in one of two checkpoints; `large` is there if it is not 0."""
+
+        files: list[ChangedFile]
+        added: int
+        removed: int
+        more: int  # files that are not listed
+        deleted: int  # files
+        counted: bool  # false where the lines of some files were not
+        large: int  # files that are too large for that
+
+    # `from` is a word of the language, hence not a class.
+    FromTo = TypedDict("FromTo", {"from": str, "to": str}, total=False)
+
+    class TurnChanges(Changes, FromTo, total=False):
+        """And between which checkpoints that is."""
+
 _NAMED = 400  # files that are listed,
 _COUNTED = 200  # and whose lines are counted
-NOTHING = {"files": [], "added": 0, "removed": 0, "more": 0, "deleted": 0, "counted": True}
+NOTHING: Changes = {"files": [], "added": 0, "removed": 0, "more": 0, "deleted": 0, "counted": True}
 MOST_UNPACKED = 64 << 20  # of archives, for one page of turns: about two seconds
 
 
@@ -62,16 +85,15 @@ def _size(record: Record) -> int:
 
 
 def changes_between(state: State, old: Record, new: Record,
-                    unpacked: Unpacked | None = None) -> dict[str, Any] | None:
-    """{files, added, removed, more, deleted, counted}, and `large` if it is not 0; `counted` is false where
-    there are too many files to count the lines of all, or `large` ones. None where it cannot be told: without
-    `unpacked`, archives are not looked into. Nothing changed: no files."""
+                    unpacked: Unpacked | None = None) -> Changes | None:
+    """None where it cannot be told: without `unpacked`, archives are not looked into. Nothing changed: no
+    files."""
     if old.tree == new.tree:
-        return dict(NOTHING)
+        return NOTHING.copy()
     key = f"{old.tree.hex()} {new.tree.hex()}"
     for (text,) in state.derived.query("SELECT summary FROM turn_changes WHERE trees=?", (key,)):
         try:
-            known: dict[str, Any] = quickjson.loads(text)
+            known: Changes = quickjson.loads(text)
             return known
         except ValueError:
             pass  # then it is found out again
@@ -87,7 +109,7 @@ def changes_between(state: State, old: Record, new: Record,
     return found
 
 
-def row_changes(state: State, records: list[Record], patience: float) -> dict[str, dict[str, Any]]:
+def row_changes(state: State, records: list[Record], patience: float) -> dict[str, Changes]:
     """What changed with each checkpoint, by name. Those that are not known after `patience` seconds are left
     out, and told the next time."""
     parents = lineage(state)
@@ -105,8 +127,8 @@ def row_changes(state: State, records: list[Record], patience: float) -> dict[st
     return found
 
 
-def _compare(before: Source, after: Source) -> dict[str, Any]:
-    files: list[dict[str, Any]] = []
+def _compare(before: Source, after: Source) -> Changes:
+    files: list[ChangedFile] = []
     more = added = removed = deleted = large = 0
     for path, then, now in between(before, after):
         if is_directory(then, now):
@@ -122,8 +144,11 @@ def _compare(before: Source, after: Source) -> dict[str, Any]:
         files.append({"path": path.decode("utf-8", "backslashreplace"),
                       "status": "added" if then is None else "deleted" if now is None else "modified",
                       "added": plus, "removed": minus})
-    return {"files": files, "added": added, "removed": removed, "more": more, "deleted": deleted,
-            "counted": len(files) <= _COUNTED and not large, **({"large": large} if large else {})}
+    changes: Changes = {"files": files, "added": added, "removed": removed, "more": more, "deleted": deleted,
+                        "counted": len(files) <= _COUNTED and not large}
+    if large:
+        changes["large"] = large
+    return changes
 
 
 def is_directory(then: TreeEntry | None, now: TreeEntry | None) -> bool:

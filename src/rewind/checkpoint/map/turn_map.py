@@ -9,8 +9,8 @@ from rewind.errors import RewindError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
 
+    from rewind.checkpoint.map.turn_changes import Changes
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.timeline import Brief
 
@@ -40,7 +40,7 @@ class MapRow:
         self.label = ""  # a name that a person gave it
         self.by_others = False  # an edit while a turn of another session was running
         self.checkpoints: list[Brief] = []
-        self.changes: dict[str, Any] | None = None
+        self.changes: Changes | None = None
 
     @property
     def number(self) -> int | None:

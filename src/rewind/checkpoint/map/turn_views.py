@@ -4,7 +4,7 @@ back to them."""
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rewind.checkpoint.conversations.which_session import recorded_session
 from rewind.checkpoint.map.turn_changes import Unpacked, changes_between
@@ -16,6 +16,9 @@ from rewind.transcript.turns.turn_blocks import Limits, TurnText, for_page
 from rewind.transcript.turns.turn_index import TurnIndex, open_turns
 from rewind.transcript.turns.turn_pages import read_turns
 
+if TYPE_CHECKING:
+    from rewind.checkpoint.map.turn_changes import TurnChanges
+
 _MOST_MISSING = 20
 
 
@@ -25,7 +28,7 @@ class TurnView:
     def __init__(self, text: TurnText) -> None:
         self.text = text
         self.code: CodeAt | None = None
-        self.changes: dict[str, Any] | None = None
+        self.changes: TurnChanges | None = None
         self.reason = ""  # why one cannot go back here
         self.missing: list[str] = []  # files that its tools touched and that do not exist now
 
@@ -66,7 +69,7 @@ def _add_code(state: State, session: SessionFile, index: TurnIndex, views: list[
             left = codes.as_left(old, new) if old else None
             if old and left and (old.record.name != left.name or (new and old.exact and new.exact)):
                 found = changes_between(state, old.record, left, unpacked)
-                view.changes = found and {**found, "from": old.record.name, "to": left.name}
+                view.changes = {**found, "from": old.record.name, "to": left.name} if found else None
 
 
 def _add_reasons(state: State, session: SessionFile, index: TurnIndex, views: list[TurnView]) -> None:

@@ -17,8 +17,8 @@ from rewind.paths import Project, is_same_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
+    from rewind.checkpoint.project.known_stores import KnownStore
+    from rewind.jsonfile import JsonObject
 
 MOVED = "This project was moved here from {was}; its checkpoints came along."
 MADE_ANEW = ("This directory was created again. The checkpoints of the project that was here before are kept;"
@@ -63,7 +63,7 @@ def _settle_main(project: Project, store_id: str, index: Index) -> str:
     return said
 
 
-def _said(was: str, root: str, entry: dict[str, Any]) -> str:
+def _said(was: str, root: str, entry: JsonObject) -> str:
     if was and was != root:
         return MOVED.format(was=was)
     # A repository that was begun in the directory since has its marker elsewhere.
@@ -76,7 +76,7 @@ def mark(project: Project, store_id: str) -> None:
     if os.path.isdir(project.main) and read_marker(project.main) != store_id:
         write_marker(project.main, store_id)
 
-    def put(entry: dict[str, Any]) -> None:
+    def put(entry: KnownStore) -> None:
         entry["marked"] = True
         name = os.path.basename(project.state)
         if name != store_id:
@@ -86,7 +86,7 @@ def mark(project: Project, store_id: str) -> None:
 
 
 def _add_alias(project: Project, store_id: str) -> None:
-    def put(entry: dict[str, Any]) -> None:
+    def put(entry: KnownStore) -> None:
         known = entry.get("aliases")
         entry["aliases"] = [*(known if isinstance(known, list) else []), project.main][-20:]
 

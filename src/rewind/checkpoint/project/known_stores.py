@@ -15,7 +15,18 @@ from rewind.paths import STORE_FILE, Project, is_same_dir, project_state
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import TypedDict
+
+    class KnownStore(TypedDict, total=False):
+        """What is noted about one store. It is read from a file: any member may be of another type."""
+
+        root: str
+        also: list[str]
+        aliases: list[str]
+        places: dict[str, str]
+        addedAt: str
+        marked: bool
+        dir: str
 
 
 _MAX_STORE = 1 << 20
@@ -46,23 +57,23 @@ def remember(home: str, store_id: str, root: str) -> None:
     """The store's project is at `root`; where it was before stays known."""
     from rewind.checkpoint.records.record import iso_time
 
-    def put(entry: dict[str, Any]) -> None:
+    def put(entry: KnownStore) -> None:
         before = [known for known in texts([entry.get("root"), *texts(entry.get("also"))]) if known != root]
-        entry.update(root=root, addedAt=iso_time())
+        entry["root"], entry["addedAt"] = root, iso_time()
         if before:
             entry["also"] = before
 
     change(home, store_id, put)
 
 
-def change(home: str, store_id: str, put: Callable[[dict[str, Any]], None]) -> None:
+def change(home: str, store_id: str, put: Callable[[KnownStore], object]) -> None:
     """Change what is noted about one store, together with whoever else does so now."""
     if not os.path.isdir(home):
         make_durable_dir(home)
     with Lock(os.path.join(home, "known-stores.lock"), "init"):
         data = load_index(home, fresh=True).data
-        entry = data["stores"].get(store_id)
-        entry = entry if isinstance(entry, dict) else {}
+        found: KnownStore | None = data["stores"].get(store_id)
+        entry: KnownStore = found if isinstance(found, dict) else {}
         data["stores"].pop(store_id, None)  # the last one counts for a path that two have
         put(entry)
         data["stores"][store_id] = entry

@@ -13,9 +13,30 @@ from rewind.words import plural
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
+    from typing import Any, TypedDict
 
     from rewind.paths import Project
+
+    class Begun(TypedDict, total=False):
+        """A checkpoint that a process is making. Of this and of the next, any member may be of another type
+        where it was read."""
+
+        at: str
+        event: str
+        session: str
+        pid: int
+        start: str  # of the process, empty where only `ps` knows it
+        description: str
+        late: bool  # its hook has gone
+
+    class MissedEvent(TypedDict, total=False):
+        """An event without a checkpoint."""
+
+        at: str | None
+        event: str | None
+        session: str | None
+        reason: str
+        told: bool  # by the start of a session
 
 FILE = "hook-state.json"
 MAX_BYTES = 1 << 20
@@ -29,30 +50,31 @@ class Missed:
 
     def __init__(self, project: Project) -> None:
         data = jsonfile.read_or_empty(project.own(FILE), MAX_BYTES)
-        begun = dicts(data.get("begun"))
+        begun: list[Begun] = dicts(data.get("begun"))
         alive = [one for one in begun if is_alive(one)]
-        killed = [{**one, "reason": KILLED} for one in begun if one not in alive]
+        killed: Any = [{**one, "reason": KILLED} for one in begun if one not in alive]
         self.late = [one for one in alive if one.get("late") is True]
-        self.events = [one for one in (*dicts(data.get("missed")), *killed) if _is_recent(one)]
+        self.events: list[MissedEvent] = [one for one in (*dicts(data.get("missed")), *killed)
+                                          if _is_recent(one)]
 
     @property
     def text(self) -> str:
         return sentence(self.events)
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> dict[str, object]:
         return {"count": len(self.events), "prompts": sum(map(_is_prompt, self.events)), "text": self.text,
                 "events": [{key: one.get(key) for key in ("at", "event", "session", "reason")}
                            for one in self.events]}
 
-    def late_json(self) -> list[dict[str, Any]]:
+    def late_json(self) -> list[dict[str, object]]:
         return [{key: one.get(key) for key in ("at", "event", "session", "description")} for one in self.late]
 
 
-def dicts(value: Any) -> list[dict[str, Any]]:
+def dicts(value: Any) -> list[Any]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def is_alive(begun: dict[str, Any]) -> bool:
+def is_alive(begun: Begun) -> bool:
     """Whether the process that makes this checkpoint still runs."""
     pid, start = begun.get("pid"), begun.get("start")
     if not isinstance(pid, int) or pid <= 0:
@@ -61,7 +83,7 @@ def is_alive(begun: dict[str, Any]) -> bool:
     return living is not None and start in ("", living)
 
 
-def sentence(events: list[dict[str, Any]]) -> str:
+def sentence(events: list[MissedEvent]) -> str:
     """`2 prompts here have no checkpoint: the store was busy.` Empty where nothing is missing."""
     prompts = sum(map(_is_prompt, events))
     others = len(events) - prompts
@@ -75,7 +97,7 @@ def sentence(events: list[dict[str, Any]]) -> str:
     return f"{what}: {'; '.join(_reasons(events))}."
 
 
-def _reasons(events: Iterable[dict[str, Any]]) -> list[str]:
+def _reasons(events: Iterable[MissedEvent]) -> list[str]:
     """Each once, the most frequent first, and no more than a line has room for."""
     count: dict[str, int] = {}
     for one in events:
@@ -84,10 +106,10 @@ def _reasons(events: Iterable[dict[str, Any]]) -> list[str]:
     return sorted(count, key=lambda reason: -count[reason])[:2]
 
 
-def _is_prompt(event: dict[str, Any]) -> bool:
+def _is_prompt(event: MissedEvent) -> bool:
     return event.get("event") == _PROMPT
 
 
-def _is_recent(event: dict[str, Any]) -> bool:
+def _is_recent(event: MissedEvent) -> bool:
     at = seconds_of(event.get("at"))
     return at is not None and time.time() - at < _SHOWN

@@ -25,12 +25,12 @@ from rewind.store.derived import DerivedDb
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from rewind.checkpoint.records.timeline import Timeline
     from rewind.checkpoint.repair.damage import Damage
     from rewind.checkpoint.rewind.log.operations import Operation, Operations
     from rewind.config.load import Settings
+    from rewind.jsonfile import JsonObject
     from rewind.snapshot.rules.rules import Rules
     from rewind.snapshot.scan.cache import ScanCache
     from rewind.store.objects import ObjectStore
@@ -412,7 +412,7 @@ def _below(folder: bytes, root: bytes) -> bytes:
     return rest + b"/" if rest else b""
 
 
-def read_store_file(project: Project) -> dict[str, Any]:
+def read_store_file(project: Project) -> JsonObject:
     """`store.json`, from a directory that a cloned repository may have planted."""
     outer = (project.state, os.path.dirname(project.state))
     if project.mode == "project" and any(stat.S_ISLNK(os.lstat(p).st_mode) for p in outer):

@@ -13,9 +13,8 @@ from rewind.errors import CheckpointNeeded, NoCheckpointOfTurn, RewindError, Tur
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Fields
     from rewind.checkpoint.upkeep.collection import Collected
     from rewind.snapshot.scan.build import Progress
     from rewind.transcript.find import SessionFile
@@ -35,7 +34,7 @@ def describe(state: State, name: str, description: str) -> Record:
     return changed(state, name, "describe", {"description": text, "described": True})
 
 
-def changed(state: State, name: str, what: str, changes: dict[str, Any]) -> Record:
+def changed(state: State, name: str, what: str, changes: Fields) -> Record:
     with locked(state, what):
         found = state.files.read(name)
         record = Record({**found.data, **changes})

@@ -12,7 +12,112 @@ from rewind.index import MAIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Mapping
+    from typing import Any, TypedDict
+
+    from rewind.jsonfile import JsonObject
+
+    class Trigger(TypedDict, total=False):
+        """What a checkpoint was made for, and the keys to find its place in the conversation by. Of what was
+        read from disk, only that it is an object is known: whoever reads a member looks at its type."""
+
+        event: str
+        checkpoint: str
+        turns: list[str]
+        session: str
+        tool: str
+        file: str
+        promptId: str
+        promptText: str
+        toolUseId: str
+        messageId: str
+        source: str
+        subagent: str
+        late: bool
+
+    class CheckedCode(TypedDict):
+        """The members of `code` that every record was checked for."""
+
+        format: str
+        tree: str
+        rules: str
+
+    class Code(CheckedCode, total=False):
+        """The project's files in a checkpoint."""
+
+        fileCount: int
+        totalSize: int
+        newBytes: int
+        uncovered: int
+        torn: list[str]
+        lost: int  # files that could not be rescued
+        was: str  # the tree before that
+
+    class StoredConversation(TypedDict, total=False):
+        """Where the store has the conversation: `header` and `body` are objects; `file` is in an archive."""
+
+        header: str
+        body: str
+        file: str
+        bytes: int
+
+    class Transcript(TypedDict, total=False):
+        """The conversation of a checkpoint; read from disk like `Trigger`."""
+
+        agent: str
+        original_path: str
+        sessionId: str
+        snapshot: StoredConversation
+        cursor: JsonObject  # see `transcript/place/cursor.py`
+
+    class Shared(TypedDict, total=False):
+        """What a checkpoint that others made was called there."""
+
+        id: str
+        name: str
+        lane: str
+        addedAt: str
+
+    class OutsideFile(TypedDict, total=False):
+        """A file outside the project, as `save/outside.py` writes it and reads it back."""
+
+        path: str
+        mode: int
+        size: int
+        ref: str
+        pieces: bool
+        absent: bool
+        skipped: str
+
+    class Outside(TypedDict, total=False):
+        """The fields of a record that has such files."""
+
+        outside: list[OutsideFile]
+        madeBy: str
+
+    class Origin(TypedDict):
+        """What a record was called in the archive that it came with."""
+
+        name: str | None
+        createdAt: str | None
+        kind: str | None
+
+    class Fields(Outside, total=False):
+        """What whoever makes or changes a record says of it."""
+
+        createdAt: str
+        description: str
+        described: bool
+        kind: str
+        pinned: bool
+        trigger: Trigger
+        parent: str | None
+        place: str
+        git: Mapping[str, object] | None
+        hasTranscript: bool
+        transcript: Transcript | None
+        shared: Shared
+        imported: Origin
 
 FORMAT = 2  # of 1, `parent` was the newest at that moment, whatever the tree came from
 METADATA = "metadata.json"
@@ -26,7 +131,7 @@ class Record:
 
     __slots__ = ("data",)
 
-    def __init__(self, data: dict[str, Any]) -> None:
+    def __init__(self, data: JsonObject) -> None:
         self.data = data
 
     @property
@@ -61,9 +166,9 @@ class Record:
         return bool(self.data.get("imported"))
 
     @property
-    def shared(self) -> dict[str, Any] | None:
+    def shared(self) -> Shared | None:
         """Of one that came with `open` or `remote pull`: its id there, its name there, and its lane."""
-        found = self.data.get("shared")
+        found: Shared | None = self.data.get("shared")
         return found if isinstance(found, dict) else None
 
     @property
@@ -85,12 +190,12 @@ class Record:
         return str(self.data.get("description") or "")
 
     @property
-    def trigger(self) -> dict[str, Any]:
+    def trigger(self) -> Trigger:
         return self.data.get("trigger") or {}
 
     @property
-    def code(self) -> dict[str, Any]:
-        code: dict[str, Any] = self.data["code"]
+    def code(self) -> Code:
+        code: Code = self.data["code"]
         return code
 
     @property
@@ -117,9 +222,9 @@ class Record:
         return self.created if added is None else added
 
     @property
-    def transcript(self) -> dict[str, Any]:
+    def transcript(self) -> Transcript:
         """What it says of its conversation; empty where it has none."""
-        found = self.data.get("transcript")
+        found: Transcript | None = self.data.get("transcript")
         return found if isinstance(found, dict) else {}
 
     @property
@@ -230,7 +335,7 @@ def session_of(record: Record) -> Any:
     return record.transcript.get("sessionId") or record.trigger.get("session")
 
 
-def cursor_of(record: Record) -> dict[str, Any]:
+def cursor_of(record: Record) -> JsonObject:
     """Where its transcript ended, as `place_in` takes it; empty where it has none."""
     cursor = record.transcript.get("cursor")
     return cursor if isinstance(cursor, dict) else {}

@@ -7,12 +7,15 @@ from rewind.fast.blake2 import digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
+
+    from rewind.jsonfile import JsonObject
 
 SEAL = "check"
 
 
-def sealed(data: dict[str, Any]) -> dict[str, Any]:
+def sealed(data: Mapping[str, object]) -> JsonObject:
     """The same with its checksum as the last member."""
     plain = {key: value for key, value in data.items() if key != SEAL}
     return {**plain, SEAL: _seal_of(plain)}
@@ -25,6 +28,6 @@ def is_broken(data: Any) -> bool:
     return bool(data[SEAL] != _seal_of({key: value for key, value in data.items() if key != SEAL}))
 
 
-def _seal_of(plain: dict[str, Any]) -> str:
+def _seal_of(plain: JsonObject) -> str:
     # Sorted: the order of keys means nothing, and whoever rewrites the file may change it.
     return digest(quickjson.dumps(plain, sort_keys=True).encode()).hex()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from rewind import jsonfile
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import is_hex
 from rewind.checkpoint.remote.url import checked_url, is_remote_name
 from rewind.errors import RemoteExists, RemoteNotFound, StoreDamaged, UsageError
+from rewind.jsonfile import JsonObject
 
 FILE = "remotes.json"
 FOLDER = "remote.git"  # the private repository, made on first use
@@ -24,7 +24,7 @@ def is_writer(text: object) -> bool:
 class Remote:
     __slots__ = ("data", "name", "times")
 
-    def __init__(self, name: str, data: dict[str, Any], times: dict[str, Any] | None = None) -> None:
+    def __init__(self, name: str, data: JsonObject, times: JsonObject | None = None) -> None:
         self.name = name
         self.data = data
         self.times = times or {}  # pushedAt, pulledAt
@@ -44,7 +44,7 @@ class Remotes:
         self.data = self._load()
         self._times = self._load_times()
 
-    def _load(self) -> dict[str, Any]:
+    def _load(self) -> JsonObject:
         try:
             data = jsonfile.read(self.path, _MAX_BYTES) or {}
         except FileNotFoundError:
@@ -100,12 +100,12 @@ class Remotes:
         self._times[remote.name] = remote.times
         jsonfile.write(self._times_path, self._times, sync=False)
 
-    def _load_times(self) -> dict[str, Any]:
+    def _load_times(self) -> JsonObject:
         data = jsonfile.read_or_empty(self._times_path, _MAX_BYTES)
         return {name: times for name, times in data.items() if isinstance(times, dict)}
 
 
-def _is_sound(data: dict[str, Any]) -> bool:
+def _is_sound(data: JsonObject) -> bool:
     remotes = data.get("remotes")
     return (isinstance(remotes, dict) and is_writer(data.get("writer"))
             and all(is_remote_name(name) and isinstance(remote, dict) and isinstance(remote.get("url"), str)

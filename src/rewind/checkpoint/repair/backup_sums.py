@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rewind.errors import RewindError
 from rewind.fast.blake2 import digest_of_pieces
 from rewind.transcript.read.lines import open_transcript, read_at
 
+if TYPE_CHECKING:
+    from rewind.checkpoint.rewind.log.line import Effect
+
 _MOST = 256 << 20  # a second's work; a person waits for it
 _STEP = 4 << 20
 
 
-def sum_of(path: str) -> dict[str, Any]:
+def sum_of(path: str) -> Effect:
     """The fields to be noted: how much of the file is meant, and its hash; nothing for a huge one."""
     size = os.path.getsize(path)
     return {"bytes": size, "hash": _hash(path, size)} if size <= _MOST else {}
 
 
-def differs(noted: dict[str, Any]) -> bool:
+def differs(noted: Effect) -> bool:
     """Whether the backup is there and is not what was noted. What was appended later does not count."""
     path, size, wanted = noted.get("backup"), noted.get("bytes"), noted.get("hash")
     if not isinstance(path, str) or not isinstance(size, int) or not isinstance(wanted, str):

@@ -13,7 +13,7 @@ from rewind.words import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from rewind.jsonfile import JsonObject
 
 FORMAT = 1
 _MAX_BYTES = 64 << 20
@@ -62,6 +62,6 @@ class Damage:
                                    "checkpoints": marks})
 
 
-def _lacks(data: dict[str, Any]) -> Lacks:
+def _lacks(data: JsonObject) -> Lacks:
     paths = [str(p).encode("utf-8", "surrogateescape") for p in data["paths"]]
     return Lacks(int(data["files"]), paths, str(data["chat"]))

@@ -29,6 +29,7 @@ from rewind.checkpoint.upkeep.transfer import look_at_import
 from rewind.errors import FormatTooNew, RewindError
 from rewind.fast import quickjson
 from rewind.files import write_atomic
+from rewind.jsonfile import JsonObject
 
 Repairs = list[tuple[str, str]]  # what was mended, and how
 _FIELDS = ("format", "sequence", "createdAt", "description", "kind", "trigger", "parent", "place", "git",
@@ -170,8 +171,8 @@ def _pieced_together(state: State, name: str, raw: bytes) -> Record | None:
                    sealed_only=False)
 
 
-def _members(raw: bytes) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _members(raw: bytes) -> JsonObject:
+    found: JsonObject = {}
     for line in raw.split(b"\n"):
         try:
             member = quickjson.loads(b"{" + line.rstrip(b", ") + b"}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.project.vanished import vanished
@@ -18,6 +17,7 @@ from rewind.checkpoint.rewind.log.operations import is_torn
 from rewind.errors import RewindError
 from rewind.fast import quickjson
 from rewind.files import read_bounded
+from rewind.jsonfile import JsonObject
 from rewind.paths import STORE_FILE
 
 BRANCHES, PINS, GITIGNORE = "branches.json", "pins.json", ".gitignore"
@@ -79,7 +79,7 @@ def _problem_of_object(raw: bytes) -> str:
     return UNREADABLE if data is None else CHANGED if is_broken(data) else ""
 
 
-def object_in(raw: bytes) -> dict[str, Any] | None:
+def object_in(raw: bytes) -> JsonObject | None:
     try:
         data = quickjson.loads(raw)
     except (ValueError, RecursionError):

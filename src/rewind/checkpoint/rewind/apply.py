@@ -29,13 +29,13 @@ from rewind.errors import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.records.record import Outside, Record, Trigger
     from rewind.checkpoint.rewind.conversation.carry_out import Conversation
     from rewind.checkpoint.rewind.destination import Destination
-    from rewind.checkpoint.rewind.log.operations import Effect, Operation
+    from rewind.checkpoint.rewind.log.line import Effect, WhereCut
+    from rewind.checkpoint.rewind.log.operations import Operation
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Request
     from rewind.snapshot.scan.build import Progress
@@ -205,7 +205,7 @@ class _Act:
             return self.outcome.backup.name
         return current.name if current else ""
 
-    def _write_backup(self, ready: Ready, kept: dict[str, Any]) -> Record:
+    def _write_backup(self, ready: Ready, kept: Outside) -> Record:
         from rewind.checkpoint.conversations.which_session import capture_current
 
         name = self.found.record.name if self.found.record else ""
@@ -213,7 +213,9 @@ class _Act:
             chat, _ = capture_current(self.state)
             about = self.found.about
             doing = f"{self.found.command}ing {about}" if about else f"going back to {name}"
-            trigger = {"event": self.found.command, **({} if about else {"checkpoint": name})}
+            trigger: Trigger = {"event": self.found.command}
+            if not about:
+                trigger["checkpoint"] = name
             return write_record(self.state, ready.draft, "backup", f"Before {doing}", trigger, chat, kept)
         except OSError as error:
             raise BackupFailed(reason=error.strerror or str(error))
@@ -235,7 +237,7 @@ class _Act:
             turn=found.turn, prompt=" ".join(prompt.split())[:_PROMPT] or None,
             sequence=self.state.timeline.last_sequence())
 
-    def _cut(self) -> dict[str, Any] | None:
+    def _cut(self) -> WhereCut | None:
         cut = self.conversation.cut() if self.conversation else None
         return cut or (self.found.resumes.begun.get("conversation") if self.found.resumes else None)
 

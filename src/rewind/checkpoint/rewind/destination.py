@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.files.code import Wanted
-    from rewind.checkpoint.rewind.log.operations import Effect, Operation
+    from rewind.checkpoint.rewind.log.line import Effect
+    from rewind.checkpoint.rewind.log.operations import Operation
     from rewind.checkpoint.rewind.target import Request
     from rewind.errors import NothingBeforeCut
     from rewind.transcript.place.boundary import Prompt

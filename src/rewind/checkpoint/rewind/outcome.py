@@ -56,4 +56,4 @@ class Outcome:
     @property
     def resume(self) -> str:
         """The command that continues the conversation."""
-        return str((self.chat.fork or {}).get("resume") or "") if self.chat else ""
+        return self.chat.fork["resume"] if self.chat and self.chat.fork else ""

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.destination import Resolver
     from rewind.checkpoint.rewind.files.file_plan import RestorePlan
-    from rewind.checkpoint.rewind.log.operations import Effect, Operation
+    from rewind.checkpoint.rewind.log.line import Effect
+    from rewind.checkpoint.rewind.log.operations import Operation
     from rewind.checkpoint.rewind.target import Request, Target
     from rewind.snapshot.scan.build import Snapshot
 

@@ -7,8 +7,7 @@ from rewind.words import plural, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
+    from rewind.checkpoint.rewind.log.line import Effect
     from rewind.checkpoint.rewind.log.operations import Operation
 
 
@@ -64,9 +63,9 @@ def _fork(op: Operation) -> str:
     return f"{'deleted' if op.command == ops.DELETE else 'brought back'} fork {name}"
 
 
-def _directory(op: Operation) -> dict[str, Any]:
+def _directory(op: Operation) -> Effect:
     """Of a fork with a directory of its own, what was done to that."""
-    return next((one for one in op.effects if one.get("dir")), {})
+    return next((one for one in op.effects if one.get("dir")), None) or {}
 
 
 def _merge(op: Operation) -> str:

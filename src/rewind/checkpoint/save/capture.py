@@ -15,9 +15,9 @@ from rewind.store.objects import ObjectStore, remove_database
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Code
     from rewind.snapshot.rules.rules import Rules
     from rewind.snapshot.scan.build import Progress, Snapshot
     from rewind.snapshot.scan.moment import Moment
@@ -29,7 +29,7 @@ LARGE = 20_000  # files from which on a monitor is looked for
 class Draft:
     """A snapshot that is captured but has no record yet. `git`: where the user's repository stands."""
 
-    def __init__(self, snapshot: Snapshot, code: dict[str, Any], git: dict[str, str | None] | None,
+    def __init__(self, snapshot: Snapshot, code: Code, git: dict[str, str | None] | None,
                  archive: ObjectStore | None) -> None:
         self.snapshot = snapshot
         self.code = code
@@ -159,15 +159,12 @@ def _git(state: State) -> dict[str, str | None] | None:
     return git_head(work_tree_top(state.root))
 
 
-def _code(snapshot: Snapshot, form: str, rules_id: bytes, new_bytes: int) -> dict[str, Any]:
-    return {"format": form, "tree": snapshot.root.hex(), "rules": rules_id.hex(),
-            "fileCount": snapshot.files, "totalSize": snapshot.bytes, "newBytes": new_bytes,
-            "uncovered": snapshot.uncovered, **_torn(snapshot.torn)}
+def _code(snapshot: Snapshot, form: str, rules_id: bytes, new_bytes: int) -> Code:
+    code: Code = {"format": form, "tree": snapshot.root.hex(), "rules": rules_id.hex(),
+                  "fileCount": snapshot.files, "totalSize": snapshot.bytes, "newBytes": new_bytes,
+                  "uncovered": snapshot.uncovered}
+    if snapshot.torn:
+        from rewind.checkpoint.rewind.files.torn import recorded
 
-
-def _torn(paths: list[bytes]) -> dict[str, Any]:
-    if not paths:
-        return {}
-    from rewind.checkpoint.rewind.files.torn import recorded
-
-    return recorded(paths)
+        code["torn"] = recorded(snapshot.torn)
+    return code

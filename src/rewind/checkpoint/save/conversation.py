@@ -21,11 +21,13 @@ from rewind.transcript.read.lines import end_of_lines, open_transcript, read_at,
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any, BinaryIO
+    from typing import BinaryIO
 
     from rewind.agents.profile import Profile
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.records.record import Record, StoredConversation, Transcript
+    from rewind.checkpoint.save.links import LinkData
+    from rewind.jsonfile import JsonObject
     from rewind.store.objects import ObjectStore
 
 _PATIENCE = 3
@@ -34,7 +36,7 @@ _PATIENCE = 3
 class Captured:
     """A conversation that is in the store and waits for its checkpoint's record."""
 
-    def __init__(self, data: dict[str, Any], top: bytes, file: str | None = None) -> None:
+    def __init__(self, data: Transcript, top: bytes, file: str | None = None) -> None:
         self.top = top  # line 1, as it was when the rest was read
         self.data = data  # the record's field `transcript`
         self._file = file  # to be copied whole, where the checkpoint is an archive
@@ -72,7 +74,7 @@ def _capture(state: State, file: BinaryIO, path: str, profile: Profile,
     if not end:
         return None
     session_id = session_id_of(path, profile)
-    data: dict[str, Any] = {"agent": profile.name, "original_path": path, "sessionId": session_id}
+    data: Transcript = {"agent": profile.name, "original_path": path, "sessionId": session_id}
     mark = mark_of(file, end, header)
     is_archive = state.settings.get("storage.format") == "archive"
     if is_archive:
@@ -84,7 +86,7 @@ def _capture(state: State, file: BinaryIO, path: str, profile: Profile,
 
 
 def _store(state: State, file: BinaryIO, session_id: str, top: bytes,
-           mark: dict[str, Any]) -> tuple[dict[str, Any], int]:
+           mark: JsonObject) -> tuple[StoredConversation, int]:
     """The marks of the place hash the same bytes as a link does: these are hashed once."""
     store, header, end = state.objects, len(top), mark["byte_offset_end"]
     last = _continues(state, file, session_id, header, mark)
@@ -96,15 +98,15 @@ def _store(state: State, file: BinaryIO, session_id: str, top: bytes,
             piece = read_at(file, at, min(CHUNK, end - at))
             lines += piece.count(b"\n")
             pieces.append(store.put(piece).hex())
-        data = {"parent": last.oid.hex() if last else None, "start": start - header, "end": end - header,
-                "pieces": pieces, "lines": lines, "head": mark["body_sha256"],
-                "tail": mark["tail_sha256"]}
+        data: LinkData = {
+            "parent": last.oid.hex() if last else None, "start": start - header, "end": end - header,
+            "pieces": pieces, "lines": lines, "head": mark["body_sha256"], "tail": mark["tail_sha256"]}
         last = Link(store.put(quickjson.dumps(data).encode()), data)
     return ({"header": store.put(top).hex(), "body": last.oid.hex(), "bytes": end}, lines + (header > 0))
 
 
 def _continues(state: State, file: BinaryIO, session_id: str, header: int,
-               mark: dict[str, Any]) -> Link | None:
+               mark: JsonObject) -> Link | None:
     """The latest stored link whose bytes this file still begins with."""
     known = _latest_link(state, session_id)
     if known is None:

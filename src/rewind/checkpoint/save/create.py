@@ -12,9 +12,8 @@ from rewind.files import PRIVATE_FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Code, Fields, Outside, Trigger
     from rewind.checkpoint.save.capture import Draft
     from rewind.checkpoint.save.conversation import Captured
     from rewind.snapshot.trees.change import Trees
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 
 
 def write_record(state: State, draft: Draft, kind: str, description: str,
-                 trigger: dict[str, Any] | None = None, chat: Captured | None = None,
-                 outside: dict[str, Any] | None = None) -> Record:
+                 trigger: Trigger | None = None, chat: Captured | None = None,
+                 outside: Outside | None = None) -> Record:
     """Give the draft its name and make it a checkpoint, together with the conversation if there is one, and
     with what was kept of files outside the project."""
     if draft.archive is None or outside:
@@ -32,10 +31,11 @@ def write_record(state: State, draft: Draft, kind: str, description: str,
     note_vanished(state)
     current = here(state)
     state.timeline.sweep()
-    record = new_record(state, kind, description, draft.code,
-                        {"trigger": trigger or {}, "parent": current.name if current else None,
-                         "git": draft.git, "hasTranscript": chat is not None,
-                         "transcript": chat.data if chat else None, **(outside or {})})
+    extra: Fields = {"trigger": trigger or {}, "parent": current.name if current else None, "git": draft.git,
+                     "hasTranscript": chat is not None, "transcript": chat.data if chat else None}
+    if outside:
+        extra["outside"], extra["madeBy"] = outside["outside"], outside["madeBy"]
+    record = new_record(state, kind, description, draft.code, extra)
     if draft.archive is not None:
         write_archive(state, record, draft.snapshot.tree, draft.archive)
     if chat:
@@ -49,8 +49,7 @@ def write_record(state: State, draft: Draft, kind: str, description: str,
     return record
 
 
-def new_record(state: State, kind: str, description: str, code: dict[str, Any],
-               extra: dict[str, Any]) -> Record:
+def new_record(state: State, kind: str, description: str, code: Code, extra: Fields) -> Record:
     """A record with a name of its own, not written yet."""
     now = time.time()
     newest = state.timeline.newest()

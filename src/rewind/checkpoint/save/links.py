@@ -11,10 +11,21 @@ from rewind.fast import quickjson
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
+    from typing import Any, TypedDict
 
-    from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.records.record import Record, StoredConversation, Transcript
     from rewind.store.blobs import Blobs
+
+    class LinkData(TypedDict):
+        """One link as JSON; `start` and `end` are offsets in the body."""
+
+        parent: str | None
+        start: int
+        end: int
+        pieces: list[str]
+        lines: int  # of the body, up to its end
+        head: str
+        tail: str
 
 FILE = "transcript.jsonl.gz"  # in the checkpoint's directory, where the checkpoint is an archive
 
@@ -24,7 +35,7 @@ class Link:
 
     __slots__ = ("data", "oid")
 
-    def __init__(self, oid: bytes, data: dict[str, Any]) -> None:
+    def __init__(self, oid: bytes, data: LinkData) -> None:
         self.oid = oid
         self.data = data
 
@@ -73,8 +84,8 @@ def links_of(store: Blobs, oid: bytes) -> Iterator[Link]:
         last, at = link, link.parent
 
 
-def snapshot_of(record: Record) -> dict[str, Any] | None:
-    found = record.data.get("transcript")
+def snapshot_of(record: Record) -> StoredConversation | None:
+    found: Transcript | None = record.data.get("transcript")
     snapshot = found.get("snapshot") if isinstance(found, dict) else None
     return snapshot if isinstance(snapshot, dict) else None
 

@@ -16,15 +16,16 @@ from rewind.snapshot.trees.tree import CHUNKED, FILE, TreeEntry, decode_pieces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Final
 
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.records.record import Outside, OutsideFile, Record
     from rewind.paths import Project
     from rewind.store.blobs import BlobSink
     from rewind.store.objects import ObjectStore
 
-FIELD, MADE_BY = "outside", "madeBy"
+FIELD: Final = "outside"
+MADE_BY: Final = "madeBy"
 PRIVATE = (FIELD, MADE_BY)  # what never leaves this machine
 _MOST = 500  # files of one checkpoint
 _ID_FILE = "machine-id"
@@ -41,13 +42,13 @@ class Kept:
         self.entry = entry
         self.skipped = skipped  # why its content is not there, in a word
 
-    def to_json(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"path": os.fsdecode(self.path)}
+    def to_json(self) -> OutsideFile:
+        found: OutsideFile = {"path": os.fsdecode(self.path)}
         if self.skipped:
             return {**found, "skipped": self.skipped}
         if self.entry is None:
             return {**found, "absent": True}
-        pieces = {"pieces": True} if self.entry.kind == CHUNKED else {}
+        pieces: OutsideFile = {"pieces": True} if self.entry.kind == CHUNKED else {}
         entry = self.entry
         return {**found, "mode": entry.mode, "size": entry.size, "ref": entry.ref.hex(), **pieces}
 
@@ -89,7 +90,7 @@ def object_ids(store: ObjectStore, record: Record) -> list[bytes]:
 
 # keeping
 
-def keep(state: State, paths: list[str]) -> dict[str, Any]:
+def keep(state: State, paths: list[str]) -> Outside:
     """Store what these files hold now: fields for the record of a checkpoint. The caller holds the lock."""
     limit = int(state.settings.get("maxFileSizeMb") * (1 << 20))
     kept = [look(os.fsencode(path), state.objects, limit) for path in paths[:_MOST]
@@ -100,7 +101,7 @@ def keep(state: State, paths: list[str]) -> dict[str, Any]:
         return {}  # nobody could say whose they are; the project's checkpoint is made all the same
 
 
-def fields(home: str, kept: list[Kept]) -> dict[str, Any]:
+def fields(home: str, kept: list[Kept]) -> Outside:
     if not kept:
         return {}
     return {FIELD: [one.to_json() for one in kept], MADE_BY: identity(home)}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.records.record import Outside, Record, Trigger
     from rewind.checkpoint.save.capture import Draft
     from rewind.checkpoint.save.conversation import Captured
     from rewind.snapshot.scan.build import Progress
@@ -43,7 +43,7 @@ class Saved:
 
 
 def save(state: State, description: str = "", *, kind: str = "manual", if_changed: bool = False,
-         trigger: dict[str, Any] | None = None, session: SessionFile | None = None,
+         trigger: Trigger | None = None, session: SessionFile | None = None,
          find_session: bool = True, wait: float = 10.0, progress: Progress | None = None,
          first: Callable[[], None] | None = None, moment: Moment | None = None,
          outside: list[str] | None = None, captured: Callable[[], None] | None = None,
@@ -130,7 +130,7 @@ def _conversation(state: State, session: SessionFile | None,
     return capture_current(state, session, end)
 
 
-def _keep_outside(state: State, paths: list[str], moment: Moment | None) -> dict[str, Any]:
+def _keep_outside(state: State, paths: list[str], moment: Moment | None) -> Outside:
     from rewind.checkpoint.save.outside import keep
 
     return {} if moment and moment.is_over() else keep(state, paths)

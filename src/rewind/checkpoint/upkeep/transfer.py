@@ -19,6 +19,8 @@ from rewind.snapshot.trees.listing import uncovered
 from rewind.snapshot.trees.tree import Tree
 
 if TYPE_CHECKING:
+    from rewind.checkpoint.records.record import Code, Origin
+    from rewind.jsonfile import JsonObject
     from rewind.snapshot.scan.build import Progress
 
 _LONGEST_DESCRIPTION = 1000
@@ -156,10 +158,11 @@ def _write_record(state: State, found: Imported, new_bytes: int) -> Record:
     # Not `create.write_record`: the code here is what it was, so undo and redo lead where they did.
     state.objects.commit()
     state.objects.settle(state.on_shared_disk)
-    code = {"format": "objects", "tree": found.root.hex(),
-            "rules": found.metadata["code"]["rules"], "fileCount": found.files,
-            "totalSize": found.bytes, "newBytes": new_bytes,
-            "uncovered": _count_uncovered(state, found)}
+    code: Code = {
+        "format": "objects", "tree": found.root.hex(),
+        "rules": found.metadata["code"]["rules"], "fileCount": found.files,
+        "totalSize": found.bytes, "newBytes": new_bytes,
+        "uncovered": _count_uncovered(state, found)}
     record = new_record(state, "manual", _description(found.metadata), code,
                         {"imported": _origin(found.metadata)})
     state.timeline.write(record)
@@ -170,18 +173,17 @@ def _count_uncovered(state: State, found: Imported) -> int:
     return sum(1 for _ in uncovered(found.root, lambda oid: Tree.decode(state.objects.get(oid))))
 
 
-def _description(metadata: dict[str, Any]) -> str:
+def _description(metadata: JsonObject) -> str:
     text = metadata.get("description")
     return text[:_LONGEST_DESCRIPTION] if isinstance(text, str) else ""
 
 
-def _origin(metadata: dict[str, Any]) -> dict[str, Any]:
+def _origin(metadata: JsonObject) -> Origin:
     """What the record was called at home. A stranger wrote it, so each field is looked at."""
-    checks: dict[str, Callable[[str], bool]] = {
-        "name": is_name, "createdAt": is_timestamp, "kind": KINDS.__contains__}
-    origin: dict[str, Any] = {}
-    for key, is_sound in checks.items():
-        value = metadata.get(key)
-        sound = isinstance(value, str) and len(value) < _LONGEST_FIELD and is_sound(value)
-        origin[key] = value if sound else None
-    return origin
+    return {"name": _sound(metadata.get("name"), is_name),
+            "createdAt": _sound(metadata.get("createdAt"), is_timestamp),
+            "kind": _sound(metadata.get("kind"), KINDS.__contains__)}
+
+
+def _sound(value: object, is_sound: Callable[[str], bool]) -> str | None:
+    return value if isinstance(value, str) and len(value) < _LONGEST_FIELD and is_sound(value) else None

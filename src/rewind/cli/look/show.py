@@ -18,6 +18,7 @@ from rewind.errors import CheckpointNotFound
 from rewind.words import age, plural, safe, shown, size
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import TypedDict
 
     from rewind.checkpoint.records.record import Record
@@ -169,7 +170,7 @@ def _outside(record: Record) -> list[str]:
             for one in kept_outside(record)]
 
 
-def _number(code: JsonObject, key: str) -> int:
+def _number(code: Mapping[str, object], key: str) -> int:
     value = code.get(key)
     return value if isinstance(value, int) else 0
 

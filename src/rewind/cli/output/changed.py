@@ -6,7 +6,7 @@ from rewind.words import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rewind.jsonfile import JsonObject
+    from rewind.checkpoint.map.turn_changes import Changes
 
 
 def amount(added: int, removed: int, files: int, all_of_them: bool = True) -> str:
@@ -16,13 +16,13 @@ def amount(added: int, removed: int, files: int, all_of_them: bool = True) -> st
     return plural(files, "file") + ("" if all_of_them else ", lines not counted")
 
 
-def amount_of(changes: JsonObject) -> str:
+def amount_of(changes: Changes) -> str:
     """Nothing where no file changed."""
     files = len(changes["files"]) + changes["more"]
     return amount(changes["added"], changes["removed"], files, changes["counted"]) if files else ""
 
 
-def why_not_all(changes: JsonObject) -> str:
+def why_not_all(changes: Changes) -> str:
     """Which files have lines that were not counted."""
     if changes["counted"]:
         return ""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     from rewind.checkpoint.map.by_session import Item
-    from rewind.jsonfile import JsonObject
+    from rewind.checkpoint.map.turn_changes import Changes
 
     class Row(TypedDict):
         of: str
@@ -57,6 +57,6 @@ def _figures(controller: Controller, items: list[Item]) -> dict[tuple[str, int],
     return found
 
 
-def _counted(changes: JsonObject) -> str:
+def _counted(changes: Changes) -> str:
     count = len(changes["files"]) + changes["more"]
     return f"+{changes['added']:,} −{changes['removed']:,} in {count:,} file{'' if count == 1 else 's'}"

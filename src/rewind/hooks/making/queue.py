@@ -17,7 +17,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
-    from typing import Any
+    from typing import Any, TypedDict
+
+    from rewind.checkpoint.records.record import Trigger
+    from rewind.jsonfile import JsonObject
+
+    class Asked(TypedDict):
+        """What a hook that waits writes: all that is needed to make its checkpoint."""
+
+        until: float
+        key: str
+        trigger: Trigger
+        description: str
+        agent: str
+        transcript: str
 
 FOLDER, LOCK = "queue", "queue.lock"
 _MOST = 64  # that wait in one place
@@ -32,13 +45,14 @@ _SLOWER = 0.4  # of the time that was waited
 class Request:
     """What another hook asks for."""
 
-    def __init__(self, path: str, data: dict[str, Any]) -> None:
+    def __init__(self, path: str, data: JsonObject) -> None:
         self.path = path
         self.pid = int(_pid_in(path))
         self.until = float(data["until"])  # by the monotonic clock: so long its agent does nothing
         self.key = str(data["key"])
         self.description = str(data["description"])
-        self.trigger: dict[str, Any] = dict(data["trigger"])
+        trigger: Any = dict(data["trigger"])
+        self.trigger: Trigger = trigger
         self.agent = str(data["agent"])
         self.transcript = str(data["transcript"])
 
@@ -61,7 +75,7 @@ class Queue:
     what counts, and without this one a hook goes straight there.
     """
 
-    def __init__(self, place_dir: str, request: Callable[[], dict[str, Any]] | None, until: float) -> None:
+    def __init__(self, place_dir: str, request: Callable[[], Asked] | None, until: float) -> None:
         self.is_done = False
         self._folder = os.path.join(place_dir, FOLDER)
         self._lock = Lock(os.path.join(place_dir, LOCK), "hook", 0)

@@ -16,11 +16,12 @@ from rewind.snapshot.scan.moment import Moment
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
+    from rewind.checkpoint.project.missed import Begun
     from rewind.config.load import Settings
     from rewind.hooks.decide import Decision
     from rewind.hooks.event import HookEvent
+    from rewind.hooks.making.queue import Asked
     from rewind.paths import Project
 
 WAIT = 1.5  # seconds for the work to begin, from the start of the hook
@@ -63,7 +64,7 @@ class Work:
         self.outside = outside or []
         self._made = made
         self.failed = failed
-        self.trigger: dict[str, Any] = event.trigger()
+        self.trigger = event.trigger()
         self.at = now()
         self._began = time.monotonic() - age
         # What no checkpoint holds yet is gone for good once the agent goes on: that is worth a longer wait.
@@ -92,7 +93,7 @@ class Work:
     def description(self) -> str:
         return self.decision.description
 
-    def _request(self) -> dict[str, Any]:
+    def _request(self) -> Asked:
         return {"until": self.moment.until, "key": self.event.key(), "trigger": self.trigger,
                 "description": self.decision.description, "agent": self.event.profile.name,
                 "transcript": own_transcript(self.event)}
@@ -159,7 +160,7 @@ class Work:
         hooks.save()
         return is_late
 
-    def _begun(self, pid: int) -> dict[str, Any]:
+    def _begun(self, pid: int) -> Begun:
         # Elsewhere the start of a process is known to `ps` alone, which takes as long as a checkpoint.
         start = process_start(pid) if os.path.exists("/proc/self/stat") else ""
         return {"at": self.at, "event": self.event.name, "session": self.event.session, "pid": pid,

@@ -6,7 +6,16 @@ from rewind import jsonfile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TypedDict
+
+    from rewind.checkpoint.project.missed import Begun, MissedEvent
+
+    class Failure(TypedDict, total=False):
+        """An event whose checkpoint failed; where it was read, any member may be of another type."""
+
+        at: str
+        action: str
+        message: str
 
 FORMAT = 1
 _MAX_BYTES = 1 << 20
@@ -29,13 +38,13 @@ class HookState:
         self.seen: list[str] = []
         self.protected: list[str] = []  # files whose bytes a checkpoint is known to hold
         self.failures = 0  # in a row
-        self.errors: list[dict[str, Any]] = []
+        self.errors: list[Failure] = []
         self.warned: list[str] = []  # sessions that were told that nothing is protected
         self.prompts: dict[str, str] = {}  # by session: of its latest turn
-        self.begun: list[dict[str, Any]] = []  # checkpoints that a process is making now
+        self.begun: list[Begun] = []  # checkpoints that a process is making now
         self.left = 0  # the latest process that went on after its hook
         self.notices: list[str] = []  # what the next start of a session tells the person
-        self.missed: list[dict[str, Any]] = []  # events that have no checkpoint, and why
+        self.missed: list[MissedEvent] = []  # events that have no checkpoint, and why
         self._load()
 
     def _load(self) -> None:
@@ -81,7 +90,7 @@ class HookState:
 
     # what became of each checkpoint
 
-    def note_begun(self, entry: dict[str, Any], *, late: bool = False) -> None:
+    def note_begun(self, entry: Begun, *, late: bool = False) -> None:
         """A process begins to make a checkpoint; `late`: its hook waits for it no longer."""
         late = late or self.is_late(entry["pid"])
         self.note_ended(entry["pid"])
@@ -116,11 +125,11 @@ class HookState:
     def is_late(self, pid: int) -> bool:
         return any(one.get("pid") == pid and one.get("late") is True for one in self.begun)
 
-    def note_missed(self, event: dict[str, Any], reason: str) -> None:
+    def note_missed(self, event: Begun, reason: str) -> None:
         self.missed.append({"at": event.get("at"), "event": event.get("event"),
                             "session": event.get("session"), "reason": reason[:200]})
 
-    def unreported(self, leave: int = 0) -> list[dict[str, Any]]:
+    def unreported(self, leave: int = 0) -> list[MissedEvent]:
         """What is missing and was not said yet, without so many of the last; from here on it was."""
         found = [one for one in self.missed[:len(self.missed) - leave] if one.get("told") is not True]
         for one in found:
@@ -132,5 +141,5 @@ def _texts(value: Any) -> list[str]:
     return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
 
 
-def _dicts(value: Any) -> list[dict[str, Any]]:
+def _dicts(value: Any) -> list[Any]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

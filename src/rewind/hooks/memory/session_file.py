@@ -13,9 +13,28 @@ from rewind.hooks.transcript_path import transcript_path
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+    from typing import TypedDict
 
     from rewind.hooks.event import HookEvent
+    from rewind.jsonfile import JsonObject
+
+    class Client(TypedDict):
+        """The process that runs a session."""
+
+        pid: int
+        start: str
+
+    class SessionEntry(TypedDict, total=False):
+        """What is noted of one session; the file is that of the latest, and `recent` are the others."""
+
+        agent: str
+        transcript_path: str
+        session_id: str
+        env_file: str
+        client: Client | None
+        running: bool
+        started: str
+        ended: str | None
 
 FORMAT = 1
 _MAX_BYTES = 4 << 20
@@ -26,7 +45,7 @@ _SHELLS = ("sh", "bash", "dash", "zsh", "ash", "busybox", "fish", "env", "timeou
 class SessionMemory:
     def __init__(self, path: str) -> None:
         self.path = path
-        self.data: dict[str, Any] = {}
+        self.data: JsonObject = {}
         self._turn = InTurn(os.path.dirname(path))  # other sessions write it, too
 
     def _load(self) -> None:
@@ -60,22 +79,22 @@ class SessionMemory:
             if self.data:
                 self._save()
 
-    def _recent(self) -> list[dict[str, Any]]:
+    def _recent(self) -> list[JsonObject]:
         recent = self.data.get("recent")
         return [s for s in recent if isinstance(s, dict)] if isinstance(recent, list) else []
 
-    def _become_latest(self, event: HookEvent, fields: dict[str, Any]) -> None:
+    def _become_latest(self, event: HookEvent, fields: SessionEntry) -> None:
         before = {key: value for key, value in self.data.items() if key not in ("recent", "format")}
         others = [before, *self._recent()] if before else self._recent()
         same = next((s for s in others if s.get("session_id") == event.session), {})
-        known = {"agent": event.profile.name, "transcript_path": transcript_path(event),
-                 "session_id": event.session}
+        known: SessionEntry = {"agent": event.profile.name, "transcript_path": transcript_path(event),
+                               "session_id": event.session}
         self.data = {"format": FORMAT, **same, **known, **fields,
                      "recent": [s for s in others if s.get("session_id") != event.session][:_MOST_RECENT]}
         self._save()
 
 
-def _client(event: HookEvent, environ: Mapping[str, str]) -> dict[str, Any] | None:
+def _client(event: HookEvent, environ: Mapping[str, str]) -> Client | None:
     """The process that runs the session: as it says itself, else our first ancestor that is no shell."""
     named = environ.get(event.profile.environment["pid"] or "") or ""
     is_number = named.isascii() and named.isdigit() and len(named) < 10

@@ -24,7 +24,7 @@ from rewind.words import safe_lines
 if TYPE_CHECKING:
     from rewind.checkpoint.futures.known import Lane
     from rewind.checkpoint.futures.run import Ran
-    from rewind.jsonfile import JsonObject
+    from rewind.checkpoint.map.turn_changes import ChangedFile
     from rewind.snapshot.scan.build import Progress
 
 MOST = 3  # side by side
@@ -93,7 +93,7 @@ class CompareScreen(Dialog[bool]):
                 ("pagedown", "scroll(10)"), ("pageup", "scroll(-10)")]
     app: Frame
 
-    def __init__(self, lanes: list[Lane], files: dict[str, list[JsonObject | None]]) -> None:
+    def __init__(self, lanes: list[Lane], files: dict[str, list[ChangedFile | None]]) -> None:
         super().__init__("Compare forks")
         self.lanes = lanes
         self.files = files
@@ -138,9 +138,9 @@ class CompareScreen(Dialog[bool]):
         self.dismiss(bool(self.ran))
 
 
-def _cell(one: JsonObject | None) -> Text:
+def _cell(one: ChangedFile | None) -> Text:
     styles = {"added": "green", "deleted": "red"}
-    return Text(lane_shape.change_words(one), styles.get(str((one or {}).get("status")), ""))
+    return Text(lane_shape.change_words(one), styles.get(one["status"], "") if one else "")
 
 
 def _ended(one: Ran) -> Text:

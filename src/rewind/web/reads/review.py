@@ -15,7 +15,7 @@ from rewind.web.reads.query import Query
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from rewind.jsonfile import JsonObject
+    from rewind.checkpoint.map.turn_changes import TurnChanges
     from rewind.snapshot.diff.compare import Comparison
     from rewind.snapshot.trees.tree import TreeEntry
     from rewind.web.reads import answers, parts
@@ -96,7 +96,7 @@ def _of_turns(controller: Controller, query: Query) -> tuple[str, str, answers.E
     return ends[0]["from"], ends[1]["to"], words
 
 
-def _changes(controller: Controller, session: str, turn: int) -> JsonObject:
+def _changes(controller: Controller, session: str, turn: int) -> TurnChanges:
     found = controller.turns(session, turn, 1).turns
     if not found or not found[0].changes:
         raise RewindError(f"No checkpoint tells what turn {turn} changed.",

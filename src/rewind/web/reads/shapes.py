@@ -13,12 +13,12 @@ from rewind.words import explain
 if TYPE_CHECKING:
     from rewind.checkpoint.conversations.session_shape import TurnShape
     from rewind.checkpoint.conversations.session_tree import SessionInfo
+    from rewind.checkpoint.map.turn_changes import Changes
     from rewind.checkpoint.map.turn_views import TurnView
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.code_at import CodeAt
     from rewind.checkpoint.rewind.files.file_plan import RestorePlan
     from rewind.checkpoint.rewind.outcome import Outcome
-    from rewind.jsonfile import JsonObject
     from rewind.transcript.turns.turn_blocks import TurnText
     from rewind.web.reads import parts
 
@@ -145,13 +145,13 @@ def project_name(root: str) -> str:
     return os.path.basename(root.rstrip("/")) or root
 
 
-def row_changes(changes: dict[str, JsonObject], record: Record) -> parts.RowChanges:
+def row_changes(changes: dict[str, Changes], record: Record) -> parts.RowChanges:
     """What differs from the checkpoint before it, where that was asked for and is known."""
     found = changes.get(record.name)
     return {"changes": change_counts(found)} if found else {}
 
 
-def change_counts(found: JsonObject) -> parts.ChangeCounts:
+def change_counts(found: Changes) -> parts.ChangeCounts:
     """`counted` is false where not all lines were counted, so that there are at least so many."""
     return {"added": found["added"], "removed": found["removed"],
             "files": len(found["files"]) + found["more"], "counted": found["counted"]}

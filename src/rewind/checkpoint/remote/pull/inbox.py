@@ -14,6 +14,7 @@ from rewind.checkpoint.share.entries import FORMAT, bytes_of
 from rewind.checkpoint.share.taking.incoming import MAX_ENTRIES, Incoming
 from rewind.errors import FormatTooNew
 from rewind.fast import quickjson
+from rewind.jsonfile import JsonObject
 
 _MOST_META = 1 << 20
 _MOST_CHANGES = 1 << 30
@@ -123,7 +124,7 @@ class Inbox(Incoming):
             passed.add(name)
             yield {**meta, "parent": parent}, changes
 
-    def _commit(self, name: str) -> tuple[dict[str, Any], list[Any]]:
+    def _commit(self, name: str) -> tuple[JsonObject, list[Any]]:
         commit = self._commits[name]
         raw = self._objects.read(commit + b":" + META, _MOST_META)
         listed = self._objects.read(commit + b":" + CHANGES, _MOST_CHANGES)
@@ -149,7 +150,7 @@ class Inbox(Incoming):
 
     # conversations
 
-    def conversations(self) -> Iterator[dict[str, Any]]:
+    def conversations(self) -> Iterator[JsonObject]:
         for session in self._sessions:
             folder = self._chats + b":" + session.encode() + b"/"
             raw = self._objects.read(folder + b"meta.json", _MOST_META)

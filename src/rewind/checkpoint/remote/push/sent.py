@@ -4,7 +4,6 @@ how large each transcript was then; without it, all are read again."""
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from rewind import jsonfile
 from rewind.checkpoint.project.state import State
@@ -25,7 +24,7 @@ class Sent:
         self._policy = policy
         self._stamps = self._load(tip)
 
-    def _load(self, tip: str) -> dict[str, Any]:
+    def _load(self, tip: str) -> dict[str, list[int]]:
         """Only if it is about the very commit that is there."""
         data = jsonfile.read_or_empty(self._path, _MAX_BYTES)
         fits = data.get("tip") == tip and data.get("withSecrets") == self._secrets

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewind.checkpoint.conversations.bring_back import (
     check_ours,
@@ -22,7 +22,7 @@ from rewind.errors import SessionInUse
 from rewind.transcript.kinds import kind_of
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.rewind.log.operations import Effect
+    from rewind.checkpoint.rewind.log.line import Effect, WhereCut
 
 
 def announce(state: State, found: Destination) -> list[str]:
@@ -56,9 +56,9 @@ class Conversation:
         chat = self.chat
         if chat is None:
             return []
-        before = next((e for e in (self.found.resumes.effects if self.found.resumes else ())
-                       if e.get("kind") in (FORK, effects.REWRITE)), {})
-        about = {"path": chat.original, "agent": chat.profile.name}
+        before: Effect = next((e for e in (self.found.resumes.effects if self.found.resumes else ())
+                               if e.get("kind") in (FORK, effects.REWRITE)), None) or {}
+        about: Effect = {"path": chat.original, "agent": chat.profile.name}
         if self.found.in_place:
             backup = free_backup_name(self.state, chat.original) if os.path.lexists(chat.original) else None
             return [{"kind": effects.REWRITE, **about, "backup": backup}]
@@ -73,14 +73,16 @@ class Conversation:
             refuse_if_open(self.state, self.chat, self.force)
         effects.check(self.state, self.found.effects, self.force)
 
-    def cut(self) -> dict[str, Any] | None:
+    def cut(self) -> WhereCut | None:
         """What must be known to finish it, should this process be killed."""
         chat = self.chat
         if chat is None:
             return None
-        return {"agent": chat.profile.name, "path": chat.original, "offset": chat.cut.offset,
-                "leaf": chat.cut.leaf, "mark": chat.cut.mark, "inPlace": self.found.in_place,
-                **({"root": chat.home.root} if chat.home else {})}
+        found: WhereCut = {"agent": chat.profile.name, "path": chat.original, "offset": chat.cut.offset,
+                           "leaf": chat.cut.leaf, "mark": chat.cut.mark, "inPlace": self.found.in_place}
+        if chat.home:
+            found["root"] = chat.home.root
+        return found
 
     def run(self, outcome: Outcome) -> None:
         result = Conversations()
@@ -93,7 +95,7 @@ class Conversation:
                 outcome.chat = done = (
                     rewrite_in_place(self.state, self.chat, planned["backup"], force=self.force)
                     if self.found.in_place
-                    else make_fork(self.state, self.chat, planned["sessionId"], self.found.request.name))
+                    else make_fork(self.state, self.chat, str(planned["sessionId"]), self.found.request.name))
                 self.done += [done.effect] if done.effect else []
                 result.notes += done.notes
         finally:

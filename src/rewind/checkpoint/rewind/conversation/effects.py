@@ -15,7 +15,7 @@ outside  files outside the project were written or deleted; see `outside`
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewind.agents.profile import Profile
 from rewind.agents.registry import profile_named
@@ -58,7 +58,10 @@ from rewind.transcript.write.fork import temp_of
 from rewind.transcript.write.in_place import put_back, same_bytes
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.rewind.log.operations import Effect
+    from collections.abc import Mapping
+
+    from rewind.checkpoint.conversations.known_forks import Branch
+    from rewind.checkpoint.rewind.log.line import Effect
 
 
 TRASH, UNTRASH, REWRITE, SWAP, RENAME = "trash", "untrash", "rewrite", "swap", "rename"
@@ -81,11 +84,16 @@ def inverses(state: State, effects: list[Effect]) -> list[Effect]:
     return found
 
 
-def _inverse(state: State, effect: Effect, taken: set[str], lies: dict[str, bool]) -> Effect | None:
+def _inverse(state: State, effect: Effect, taken: set[str | None], lies: dict[str, bool]) -> Effect | None:
     kind = effect.get("kind")
-    session = {key: effect.get(key) for key in ("sessionId", "path", "agent")}
+    session: Effect = {"sessionId": effect.get("sessionId"), "path": effect.get("path"),
+                       "agent": effect.get("agent")}
     if kind in (FORK, UNTRASH):
-        made: Effect = {key: effect[key] for key in ("size", "header") if key in effect}
+        made: Effect = {}
+        if "size" in effect:
+            made["size"] = effect["size"]
+        if "header" in effect:
+            made["header"] = effect["header"]
         lay = str(effect.get("trash") or "")  # earlier steps look for it there
         return {"kind": TRASH, **session, **made,
                 "trash": free_name(state, str(effect.get("sessionId")), lay if is_session_id(lay) else "",
@@ -95,8 +103,7 @@ def _inverse(state: State, effect: Effect, taken: set[str], lies: dict[str, bool
     if kind in (REWRITE, SWAP):
         return _swap_back(state, effect, taken)
     if kind == RENAME:
-        return {**effect, **_exchanged(effect, "before", "after"),
-                **_exchanged(effect, "titleBefore", "titleAfter")}
+        return _renamed_back(effect)
     if kind == outside.OUTSIDE:
         return outside.inverse(effect)
     if kind in (away.RMDIR, away.MKDIR):
@@ -104,12 +111,18 @@ def _inverse(state: State, effect: Effect, taken: set[str], lies: dict[str, bool
     return None
 
 
-def _exchanged(effect: Effect, one: str, other: str) -> Effect:
-    return {one: effect.get(other), other: effect.get(one)} if other in effect else {}
+def _renamed_back(effect: Effect) -> Effect:
+    turned: Effect = {**effect}
+    if "after" in effect:
+        turned["before"], turned["after"] = effect["after"], effect.get("before")
+    if "titleAfter" in effect:
+        turned["titleBefore"], turned["titleAfter"] = effect["titleAfter"], effect.get("titleBefore")
+    return turned
 
 
-def _swap_back(state: State, effect: Effect, taken: set[str]) -> Effect:
-    path, put = str(effect.get("path")), effect.get("backup" if effect["kind"] == REWRITE else "kept")
+def _swap_back(state: State, effect: Effect, taken: set[str | None]) -> Effect:
+    path = str(effect.get("path"))
+    put = effect.get("backup") if effect["kind"] == REWRITE else effect.get("kept")
     if put and os.path.lexists(put) and _went_on(state, effect):
         # What was said since must not disappear: the backup comes back beside it.
         profile = _profile(state, effect)
@@ -313,12 +326,12 @@ _DO = {FORK: _fork_of_backup, TRASH: _trash, UNTRASH: _untrash, SWAP: _swap, REN
 
 # what became of a session since
 
-def was_continued(state: State, fork: Effect) -> bool:
+def was_continued(state: State, fork: Effect | Branch) -> bool:
     """Whether something was said in a fork since it was made, or a client has it open."""
     profile, session = _profile(state, fork), str(fork.get("sessionId"))
     if is_open(profile, session, recorded_session(state, session)):
         return True
-    known = fork if "size" in fork else Branches(state.project).find(session) or {}
+    known: Mapping[str, object] = fork if "size" in fork else Branches(state.project).find(session) or {}
     return _said_since(str(fork.get("path")), profile, known)
 
 
@@ -350,7 +363,7 @@ def _as_cut(path: str, backup: str) -> Effect:
         return {"size": size + line, "header": header_length(file)}
 
 
-def _said_since(path: str, profile: Profile, made: dict[str, Any]) -> bool:
+def _said_since(path: str, profile: Profile, made: Mapping[str, object]) -> bool:
     size, header = made.get("size"), made.get("header")
     if not isinstance(size, int) or not isinstance(header, int):
         return True  # nobody knows: it is kept
@@ -364,5 +377,5 @@ def _said_since(path: str, profile: Profile, made: dict[str, Any]) -> bool:
         return True
 
 
-def _profile(state: State, effect: Effect) -> Profile:
+def _profile(state: State, effect: Effect | Branch) -> Profile:
     return profile_named(str(effect.get("agent")), state.project.home)

@@ -10,11 +10,12 @@ from rewind.words import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Mapping
 
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.files.file_plan import RestorePlan
+    from rewind.jsonfile import JsonObject
 
 _SHORT = 12
 
@@ -23,7 +24,7 @@ class GitSince:
     """`then` and `now` have `head`, `branch` and `underWay`. `commits` came on top of what HEAD was then;
     None where HEAD went elsewhere, or git does not know."""
 
-    def __init__(self, then: dict[str, Any], now: dict[str, Any], commits: int | None) -> None:
+    def __init__(self, then: JsonObject, now: Mapping[str, object], commits: int | None) -> None:
         self.then = then
         self.now = now
         self.commits = commits
@@ -59,7 +60,7 @@ def _name(head: object) -> str:
     return str(head)[:_SHORT] if head else "no commit"
 
 
-def _branch(git: dict[str, Any]) -> str:
+def _branch(git: Mapping[str, object]) -> str:
     return str(git.get("branch") or "a detached HEAD")
 
 

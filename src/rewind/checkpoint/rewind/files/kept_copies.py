@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.records.record import Code, Record
     from rewind.store.blobs import BlobSink
 
 class Unasked:
@@ -59,8 +59,9 @@ def keep_copies(state: State, files: dict[bytes, TreeEntry], going_to: Record) -
     store = state.objects
     root, rules = trees_of(files, store.put), store.put(state.rules().to_json())
     store.commit()  # content first, then the record that points at it
-    code = {"format": "objects", "tree": root.hex(), "rules": rules.hex(), "fileCount": len(files),
-            "totalSize": sum(entry.size for entry in files.values()), "newBytes": 0, "uncovered": 0}
+    code: Code = {
+        "format": "objects", "tree": root.hex(), "rules": rules.hex(), "fileCount": len(files),
+        "totalSize": sum(entry.size for entry in files.values()), "newBytes": 0, "uncovered": 0}
     record = new_record(state, "backup", f"Written while going back to {going_to.name}", code,
                         {"trigger": {"event": "restore", "checkpoint": going_to.name}})
     state.timeline.write(record)

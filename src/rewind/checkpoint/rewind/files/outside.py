@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Outside
     from rewind.checkpoint.rewind.conversation.outcome import Conversations
     from rewind.checkpoint.rewind.destination import Destination
-    from rewind.checkpoint.rewind.log.operations import Effect
+    from rewind.checkpoint.rewind.log.line import ChangedOutside, Effect
 
 OUTSIDE = "outside"  # the kind of effect: `files` with `path`, what was there `before`, what is there `after`
 _STRANGERS = ("Files outside the project that were kept by another user or on another machine stay as they"
@@ -51,8 +52,8 @@ def add(state: State, found: Destination) -> None:
     if not (found.request.outside or has_kept(state.project.home)):
         return
     wanted, strangers = _as_at(state, found.record)
-    effect = {"kind": OUTSIDE, "by": identity(state.project.home) if wanted else "",
-              "files": [{"path": os.fsdecode(one.path), "after": one.to_json()} for one in wanted]}
+    effect: Effect = {"kind": OUTSIDE, "by": identity(state.project.home) if wanted else "",
+                      "files": [{"path": os.fsdecode(one.path), "after": one.to_json()} for one in wanted]}
     renew(effect)
     if found.request.outside:
         found.effects += [effect] if effect["files"] else []
@@ -81,7 +82,7 @@ def _as_at(state: State, record: Record) -> tuple[list[Kept], int]:
 
 def renew(effect: Effect) -> None:
     """Look at the files as they are: what there is to do, and what each holds before."""
-    files = []
+    files: list[ChangedOutside] = []
     for one in _files(effect):
         now = look(os.fsencode(one["path"]))
         if now.skipped or not _is_as(now, one["after"]):
@@ -89,7 +90,7 @@ def renew(effect: Effect) -> None:
     effect["files"] = files
 
 
-def _files(effect: Effect) -> list[dict[str, Any]]:
+def _files(effect: Effect) -> list[ChangedOutside]:
     found = effect.get("files")
     return [one for one in found if isinstance(one, dict) and from_json(one.get("after"))
             ] if isinstance(found, list) else []
@@ -118,8 +119,9 @@ def key(effects: Iterable[Effect]) -> list[Any]:
 
 
 def inverse(effect: Effect) -> Effect:
-    turned = [{"path": one["path"], "before": one["after"], "after": one["before"]} for one in _files(effect)
-              if from_json(one.get("before"))]
+    turned: list[ChangedOutside] = [
+        {"path": one["path"], "before": one["after"], "after": one["before"]}
+        for one in _files(effect) if from_json(one.get("before"))]
     return {**effect, "files": [one for one in turned if not one["after"].get("skipped")]}
 
 
@@ -133,7 +135,7 @@ def announce(effect: Effect) -> list[str]:
 
 # before and while it is done
 
-def keep_present(state: State, effects: list[Effect], resumed: bool) -> dict[str, Any]:
+def keep_present(state: State, effects: list[Effect], resumed: bool) -> Outside:
     """Store what the files hold now: fields for the backup, without which nothing is written. Of an operation
     that was killed, what was there before stays what its log says. The caller holds the lock."""
     kept: dict[bytes, Kept] = {}
@@ -159,7 +161,7 @@ def do(state: State, effect: Effect, result: Conversations) -> Effect | None:
     return effect
 
 
-def _bring(state: State, one: dict[str, Any]) -> list[str]:
+def _bring(state: State, one: ChangedOutside) -> list[str]:
     wanted = from_json(one["after"])
     if wanted is None:
         return []

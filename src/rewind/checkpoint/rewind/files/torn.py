@@ -7,7 +7,6 @@ import os
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any
 
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
@@ -16,9 +15,9 @@ if TYPE_CHECKING:
 MOST_RECORDED = 100
 
 
-def recorded(torn: list[bytes]) -> dict[str, Any]:
+def recorded(torn: list[bytes]) -> list[str]:
     """What a record's `code` gets."""
-    return {"torn": [os.fsdecode(path) for path in sorted(torn)[:MOST_RECORDED]]} if torn else {}
+    return [os.fsdecode(path) for path in sorted(torn)[:MOST_RECORDED]]
 
 
 def torn_paths(record: Record) -> list[bytes]:

@@ -9,7 +9,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Optional
 
-    Line = dict[str, Any]
+    from rewind.checkpoint.rewind.log.line import Effect, Line
+    from rewind.jsonfile import JsonObject
+
     Lines = tuple[Line, Optional[Line]]  # when it began, and when it ended
 
 PLACE = "main"
@@ -18,7 +20,7 @@ _MAX_BYTES = 4 << 20
 _COMMANDS = {"restore": "restore", "back": "back", "undo": "undo", "redo": "restore"}
 
 
-def read_old(path: str) -> dict[str, Any]:
+def read_old(path: str) -> JsonObject:
     try:
         data = jsonfile.read(path, _MAX_BYTES) or {}
     except FileNotFoundError:
@@ -36,7 +38,7 @@ def lines_of(path: str) -> list[Lines]:
     return [lines for lines in found if lines]
 
 
-def _lines(number: int, entry: Line) -> Lines | None:
+def _lines(number: int, entry: JsonObject) -> Lines | None:
     first = entry.get("resumes")
     before = (first if isinstance(first, dict) else entry).get("backup_checkpoint")
     paths, checkpoint = entry.get("paths"), entry.get("checkpoint")
@@ -44,26 +46,28 @@ def _lines(number: int, entry: Line) -> Lines | None:
     if not isinstance(before, str) and not effects:
         return None  # nothing led back from it
     id = f"{number:08x}"
-    begun = {"op": id, "event": "begin", "at": str(entry.get("timestamp") or ""), "place": PLACE,
+    begun: Any = {"op": id, "event": "begin", "at": str(entry.get("timestamp") or ""), "place": PLACE,
              "command": _COMMANDS.get(str(entry.get("action")), "restore"),
              "before": before if isinstance(before, str) else "",
              "checkpoint": checkpoint if isinstance(checkpoint, str) and isinstance(before, str) else "",
              "paths": paths if isinstance(paths, list) else None, "effects": effects,
              "leftAlone": entry.get("kept") if isinstance(entry.get("kept"), list) else None}
-    ended = {"op": id, "event": "end", "at": begun["at"], "place": PLACE, "result": "done",
-             "here": "" if paths else begun["checkpoint"], "effects": effects}
-    return ({key: value for key, value in begun.items() if value is not None},
-            None if entry.get("in_progress") else ended)
+    ended: Line = {
+        "op": id, "event": "end", "at": begun["at"], "place": PLACE, "result": "done",
+        "here": "" if paths else begun["checkpoint"], "effects": effects}
+    known: Any = {key: value for key, value in begun.items() if value is not None}
+    return known, None if entry.get("in_progress") else ended
 
 
-def _effects(entry: dict[str, Any]) -> list[dict[str, Any]]:
+def _effects(entry: JsonObject) -> list[Effect]:
     fork, rewritten = entry.get("fork"), entry.get("transcript_backup")
-    found: list[dict[str, Any]] = []
+    found: list[Effect] = []
     if isinstance(fork, dict):
-        found.append({"kind": "fork", **{key: fork.get(key) for key in ("sessionId", "path", "agent")}})
+        found.append({"kind": "fork", "sessionId": fork.get("sessionId"), "path": fork.get("path"),
+                      "agent": fork.get("agent")})
     if isinstance(rewritten, dict) and rewritten.get("path"):
-        found.append({"kind": "rewrite", **{key: rewritten.get(key) for key in ("path", "agent", "backup",
-                                                                               "made")}})
+        found.append({"kind": "rewrite", "path": rewritten.get("path"), "agent": rewritten.get("agent"),
+                      "backup": rewritten.get("backup"), "made": rewritten.get("made")})
     return found
 
 

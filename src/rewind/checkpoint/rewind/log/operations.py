@@ -17,10 +17,12 @@ from rewind.index import MAIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
-    Effect = dict[str, Any]  # see `conversation/effects.py`
+    from rewind.checkpoint.rewind.log.line import Effect, Line
+    from rewind.jsonfile import JsonObject
+
     Stamp = tuple[int, int, int]  # inode, size, time of the last change
 
 FILE = "operations.jsonl"
@@ -48,9 +50,9 @@ class Operation:
     """One act. `begun` is what it was going to do; `ended` is what it did, or None while it is under way
     and after its process was killed."""
 
-    def __init__(self, begun: dict[str, Any], ended: dict[str, Any] | None = None) -> None:
+    def __init__(self, begun: Line, ended: Line | None = None) -> None:
         self.begun = begun
-        self.steps: list[dict[str, Any]] = []  # where it went on to, of one that goes to several checkpoints
+        self.steps: list[Line] = []  # where it went on to, of one that goes to several checkpoints
         self.ended = ended
         self.undone = False  # taken back, by `undo-restore` or, an `undo`, by `redo`
         self.superseded = False  # killed, and finished by a later one
@@ -105,7 +107,7 @@ class Operation:
         return [os.fsencode(path) for path in paths] if paths else None
 
     @property
-    def effects(self) -> list[dict[str, Any]]:
+    def effects(self) -> list[Effect]:
         """What it did to conversations; of one that was killed, what it may have done."""
         found = (self.ended or {}).get("effects", self.begun.get("effects"))
         return [one for one in found or () if isinstance(one, dict)]
@@ -170,7 +172,7 @@ class Operations:
         self.place = place
         self._old = old
         self._stamp = _stamp(path)  # before it is read: what is written meanwhile is read the next time
-        self._last: dict[object, dict[str, Any]] = {}
+        self._last: dict[str, Line] = {}
         self.all = _read(path, old, self._last)
         self._replay()
 
@@ -183,7 +185,7 @@ class Operations:
     # what it says
 
     @property
-    def last(self) -> dict[str, Any] | None:
+    def last(self) -> Line | None:
         """The last line about this place; see `last_line`."""
         return self._last.get(self.place)
 
@@ -296,12 +298,12 @@ class Operations:
         op.ended = self._append("end", op.id, **fields)
         self._replay()
 
-    def _append(self, event: str, id: str, **fields: Any) -> dict[str, Any]:
+    def _append(self, event: str, id: str, **fields: Any) -> Line:
         """Returns the line as whoever reads the log will see it."""
         line = {"format": FORMAT, "op": id, "event": event, "at": _now(), "place": self.place,
                 **{key: value for key, value in fields.items() if value is not None}}
         data = quickjson.dumps(_sealed(line)).encode() + b"\n"
-        said: dict[str, Any] = quickjson.loads(data)
+        said: Line = quickjson.loads(data)
         fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, PRIVATE_FILE)
         try:
             size = os.fstat(fd).st_size
@@ -328,7 +330,7 @@ class Operations:
         if os.path.exists(self._old):
             os.unlink(self._old)
 
-    def _write(self, operations: Iterable[Operation], *more: dict[str, Any]) -> None:
+    def _write(self, operations: Iterable[Operation], *more: Line) -> None:
         lines = [*(line for op in operations for line in (op.begun, *op.steps, op.ended) if line), *more]
         write_atomic(self.path, b"".join(quickjson.dumps(_sealed(line)).encode() + b"\n" for line in lines))
 
@@ -340,7 +342,7 @@ class Operations:
             self._write(self.all)
 
 
-def last_line(path: str, place: str = MAIN) -> dict[str, Any] | None:
+def last_line(path: str, place: str = MAIN) -> Line | None:
     """The last line of the log about this place, without reading all of it; what is odd says nothing."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_NOFOLLOW", 0))
@@ -354,7 +356,7 @@ def last_line(path: str, place: str = MAIN) -> dict[str, Any] | None:
         os.close(fd)
 
 
-def _last_of(fd: int, place: str) -> dict[str, Any] | None:
+def _last_of(fd: int, place: str) -> Line | None:
     size, reach = os.fstat(fd).st_size, _TAIL
     said = quickjson.dumps(place).encode()
     while True:
@@ -369,11 +371,11 @@ def _last_of(fd: int, place: str) -> dict[str, Any] | None:
         reach *= 8
 
 
-def _parsed(line: bytes) -> dict[str, Any] | None:
+def _parsed(line: bytes) -> Line | None:
     if not line.strip():
         return None
     try:
-        found = quickjson.loads(line)
+        found: Line | None = quickjson.loads(line)
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) and isinstance(found.get("op"), str) else None
@@ -391,7 +393,7 @@ def _stamp_of(info: os.stat_result) -> Stamp:
     return info.st_ino, info.st_size, info.st_mtime_ns
 
 
-def _read(path: str, old: str, last: dict[object, dict[str, Any]]) -> list[Operation]:
+def _read(path: str, old: str, last: dict[str, Line]) -> list[Operation]:
     """`last` gets the last line of each place."""
     try:
         lines = read_bounded(path, MAX_BYTES).split(b"\n")
@@ -424,7 +426,7 @@ def is_torn(line: bytes) -> bool:
     return line.startswith(b"{") and not line.rstrip().endswith(b"}")
 
 
-def _take(found: dict[str, Operation], data: dict[str, Any], path: str) -> None:
+def _take(found: dict[str, Operation], data: Line, path: str) -> None:
     version = data.get("format")
     if isinstance(version, int) and version > FORMAT:
         raise FormatTooNew(what=path, found=version, known=FORMAT)
@@ -437,7 +439,7 @@ def _take(found: dict[str, Operation], data: dict[str, Any], path: str) -> None:
         found[id].ended = data
 
 
-def _is_sound(data: dict[str, Any]) -> bool:
+def _is_sound(data: Line) -> bool:
     texts = all(isinstance(data.get(key, ""), str) for key in ("command", "at", "place", "before",
                                                                 "checkpoint", "redoes", "resumes"))
     lists = all(isinstance(data.get(key) or [], list) for key in ("paths", "effects", "undoes", "leftAlone"))
@@ -446,7 +448,7 @@ def _is_sound(data: dict[str, Any]) -> bool:
             and all(isinstance(name, str) and "\0" not in name for name in names))
 
 
-def _sealed(line: dict[str, Any]) -> dict[str, Any]:
+def _sealed(line: Mapping[str, object]) -> JsonObject:
     from rewind.checkpoint.records.seal import sealed
 
     return sealed(line)

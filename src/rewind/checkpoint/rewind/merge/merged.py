@@ -55,9 +55,10 @@ class MergeWanted(Merging, Wanted):
         added = store.added
         _copy(self.source, self.record.tree, store)
         store.commit()  # content first, then the record that points at it
-        code = {**ready.draft.code, **_counts(ready), "tree": self.record.code["tree"],
-                "newBytes": store.added - added}
-        record = new_record(state, "auto", self.title(), code, {
+        files, size = _counts(ready)
+        record = new_record(state, "auto", self.title(), {
+            **ready.draft.code, "fileCount": files, "totalSize": size,
+            "tree": self.record.code["tree"], "newBytes": store.added - added}, {
             "trigger": {"event": self.command, "turns": [span.label for span in self.spans]},
             "parent": before, "git": git_head(work_tree_top(state.root))})
         if ready.draft.archive is not None:
@@ -110,8 +111,8 @@ def _difference(state: State, target: BroughtBack) -> Span:
     return Span(old, new, label, session=target.session or "")
 
 
-def _counts(ready: Ready) -> dict[str, int]:
-    """How many files the result has, from how many there are now and what changes."""
+def _counts(ready: Ready) -> tuple[int, int]:
+    """How many files the result has, and their size, from what there is now and what changes."""
     files, size = ready.draft.snapshot.files, ready.draft.snapshot.bytes
     for change in ready.plan.changes:
         if change.action not in ("write", "delete"):
@@ -119,7 +120,7 @@ def _counts(ready: Ready) -> dict[str, int]:
         for entry, sign in ((change.target, 1), (change.before, -1)):
             if entry and (entry.kind in FILES or entry.kind == LINK):
                 files, size = files + sign, size + sign * entry.size
-    return {"fileCount": files, "totalSize": size}
+    return files, size
 
 
 def _copy(source: MergedSource, root: bytes, store: ObjectStore) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from rewind.checkpoint.share.giving.secrets import find_secrets, is_random, may_hold_secret, names_a_secret
+from rewind.jsonfile import JsonObject
 from rewind.paths import Project
 
 PROJECT = "/rewind-shared-project"  # stands for the project's directory until `open` knows the one there
@@ -69,14 +70,14 @@ class Masker:
             return self._object(value)
         return value
 
-    def _object(self, data: dict[str, Any]) -> dict[str, Any]:
+    def _object(self, data: JsonObject) -> JsonObject:
         if data.get("type") == "thinking" and data.get("signature"):
             return self._signed(data)
         if data.get("type") in ("base64", "redacted_thinking"):
             return data
         return {key: self._value(value, key) for key, value in data.items()}
 
-    def _signed(self, data: dict[str, Any]) -> dict[str, Any]:
+    def _signed(self, data: JsonObject) -> JsonObject:
         text = str(data.get("thinking") or "")
         found = [] if self._with_secrets else find_secrets(_encode(text))
         if not found:

@@ -7,7 +7,7 @@ machine, apart from what was said in the conversation; the project's own directo
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import FORMAT, Record, session_of
@@ -21,6 +21,9 @@ from rewind.fast.sha256 import sha256
 from rewind.snapshot.rules.rules import Rules
 from rewind.snapshot.trees.content import pieces_of
 from rewind.snapshot.trees.tree import DIR, FILES, LINK, UNCOVERED, TreeEntry, check_depth
+
+if TYPE_CHECKING:
+    from rewind.checkpoint.records.record import Trigger
 
 _TRIGGER = ("event", "tool", "promptId", "toolUseId", "late")  # of a record's; texts are masked
 _LONGEST = 200
@@ -72,6 +75,21 @@ def checkpoint_id(store_id: str, record: Record) -> str:
     return known if isinstance(known, str) else sha256(f"{store_id}\0{record.name}".encode()).hex()[:32]
 
 
+class Meta(TypedDict):
+    """What is told of a checkpoint that leaves this machine, or comes from another one: all but its files."""
+
+    id: str
+    parent: str | None
+    lane: str
+    name: str
+    createdAt: str
+    kind: str
+    description: str
+    trigger: Trigger
+    session: str | None
+    lines: int | None  # of the conversation, that had been said by then
+
+
 class OutCheckpoint:
     """One checkpoint. `parent` is the nearest one before it that is shared as well, or None."""
 
@@ -84,10 +102,11 @@ class OutCheckpoint:
         self._outgoing = outgoing
 
     @property
-    def meta(self) -> dict[str, Any]:
+    def meta(self) -> Meta:
         """All that is told of it but its files; JSON, and the same each time."""
         record, masked = self.record, self._outgoing.masked
-        trigger: dict[str, Any] = {key: record.trigger[key] for key in _TRIGGER if record.trigger.get(key)}
+        kept: Any = {key: value for key in _TRIGGER if (value := record.trigger.get(key))}
+        trigger: Trigger = kept
         prompt = record.trigger.get("promptText")
         if isinstance(prompt, str) and prompt:
             trigger["promptText"] = masked(_whole_words(prompt))[:_LONGEST]

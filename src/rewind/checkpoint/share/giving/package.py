@@ -18,6 +18,8 @@ from rewind.checkpoint.share.path_names import text_of
 from rewind.store.archive import ArchiveWriter
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rewind.snapshot.scan.build import Progress
 
 MANIFEST = b"share.json"
@@ -94,7 +96,7 @@ class Package:
         else:
             out.add_file(name, entry.mode, entry.size, entry.read())
 
-    def _manifest(self) -> dict[str, Any]:
+    def _manifest(self) -> Mapping[str, object]:
         outgoing = self.outgoing
         left_out = sorted(outgoing.left_out.values(), key=lambda one: one.path)[:_SHOWN]
         return {"format": FORMAT, "what": self.label, "checkpoints": len(self._listed),
@@ -111,6 +113,6 @@ def _tick(progress: Progress | None, done: int, total: int) -> None:
         progress("Writing the file", done, total)
 
 
-def _add_json(out: ArchiveWriter, name: bytes, value: dict[str, Any]) -> None:
+def _add_json(out: ArchiveWriter, name: bytes, value: Mapping[str, object]) -> None:
     raw = json.dumps(value, sort_keys=True, separators=(",", ":")).encode() + b"\n"
     out.add_file(name, 0o644, len(raw), [raw])

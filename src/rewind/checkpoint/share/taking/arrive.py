@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
@@ -22,6 +22,9 @@ from rewind.checkpoint.share.taking.incoming import Checked, InCheckpoint, Incom
 from rewind.index import MAIN
 from rewind.snapshot.trees.tree import Tree
 from rewind.store.blobs import pack
+
+if TYPE_CHECKING:
+    from rewind.checkpoint.records.record import Code, Trigger
 
 LANE = "@"  # begins the place of what came from elsewhere, which no directory is
 
@@ -117,10 +120,11 @@ def _record(state: State, checked: Checked, one: InCheckpoint, names: dict[str, 
     captured = (capture(state, chat.path, chat.profile, chat.end_of(meta["lines"]))
                 if chat and chat.path and meta["lines"] else None)
     state.objects.commit()
-    code = {"format": "objects", "tree": one.root.hex(), "rules": rules, "fileCount": count.files,
-            "totalSize": count.bytes, "newBytes": 0, "uncovered": count.uncovered}
-    trigger: dict[str, Any] = {key: value for key, value in meta["trigger"].items()
-                               if value not in (REVERT, APPLY, ADOPT)}  # steps in the log of another project
+    code: Code = {"format": "objects", "tree": one.root.hex(), "rules": rules, "fileCount": count.files,
+                  "totalSize": count.bytes, "newBytes": 0, "uncovered": count.uncovered}
+    kept: Any = {key: value for key, value in meta["trigger"].items()
+                 if value not in (REVERT, APPLY, ADOPT)}  # steps in the log of another project
+    trigger: Trigger = kept
     if meta["session"]:
         trigger["session"] = chat.session if chat else meta["session"]
     home = Masker(PROJECT, state.project.root, with_secrets=True)

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Iterator
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rewind.agents.profile import Profile
 from rewind.agents.registry import profile_named, session_root
@@ -25,6 +25,9 @@ from rewind.transcript.names import SUFFIX, path_beside
 from rewind.transcript.place.cut import Cut
 from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.lines import end_of_lines, lines_forward, stored
+
+if TYPE_CHECKING:
+    from rewind.checkpoint.conversations.known_forks import Branch, SharedSession
 
 
 class Arrived:
@@ -64,7 +67,7 @@ def bring_conversation(state: State, conversation: InConversation, notes: list[s
             arrived.session, arrived.path = branch["sessionId"], branch["path"]
         else:
             shorter = [b for b in before if b["shared"].get("sha256") == begins.get(b["shared"].get("bytes"))]
-            says = {"session": conversation.session, "sha256": digest, "bytes": size}
+            says: SharedSession = {"session": conversation.session, "sha256": digest, "bytes": size}
             _bring(state, conversation, arrived, says, _to_go_on_in(state, arrived.profile, shorter))
     except (RewindError, OSError) as error:
         notes.append(f"The conversation {conversation.session} could not be handed to {conversation.agent}:"
@@ -92,15 +95,15 @@ def _digests(conversation: InConversation, at: set[Any]) -> tuple[int, str, dict
     return size, found.hexdigest(), begins
 
 
-def _to_go_on_in(state: State, profile: Profile, shorter: list[dict[str, Any]]) -> dict[str, Any] | None:
+def _to_go_on_in(state: State, profile: Profile, shorter: list[Branch]) -> Branch | None:
     """The newest session here that is the beginning of it, and nothing else."""
     if profile.commands.get("import"):
         return None  # an agent that keeps sessions in a database takes each only once
     return next((branch for branch in shorter if not was_continued(state, branch)), None)
 
 
-def _bring(state: State, conversation: InConversation, arrived: Arrived, says: dict[str, Any],
-           shorter: dict[str, Any] | None) -> None:
+def _bring(state: State, conversation: InConversation, arrived: Arrived, says: SharedSession,
+           shorter: Branch | None) -> None:
     profile, root = arrived.profile, state.project.root
     beside = str(shorter["path"]) if shorter else ""
     original = path_beside(beside, conversation.session, profile) if shorter else _original(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rewind.checkpoint.records.record import KINDS, is_hex, is_name, is_timestamp
 from rewind.checkpoint.share.entries import FORMAT, decode_entry, digest_of
@@ -15,9 +15,14 @@ from rewind.checkpoint.share.giving.outgoing import LANE_LETTERS, LONGEST_LANE
 from rewind.checkpoint.share.taking.grow import Grown
 from rewind.errors import ArchiveRefused, FormatTooNew
 from rewind.fast.sha256 import sha256
+from rewind.jsonfile import JsonObject
 from rewind.snapshot.trees.tree import Tree, encode_pieces
 from rewind.store.blobs import CHUNK, oid_of
 from rewind.transcript.names import is_session_id
+
+if TYPE_CHECKING:
+    from rewind.checkpoint.records.record import Trigger
+    from rewind.checkpoint.share.giving.outgoing import Meta
 
 MAX_CHECKPOINTS = 100_000
 MAX_ENTRIES = 5_000_000
@@ -51,7 +56,7 @@ class Incoming:
     label = ""
     format: Any = FORMAT
 
-    def conversations(self) -> Iterable[dict[str, Any]]:
+    def conversations(self) -> Iterable[JsonObject]:
         return ()
 
     def checkpoints(self) -> Iterable[tuple[Any, Iterable[Any]]]:
@@ -65,12 +70,13 @@ class Incoming:
 class InCheckpoint:
     """One that was checked: what is told of it, and its tree."""
 
-    meta: dict[str, Any]
+    meta: Meta
     root: bytes
 
     @property
     def id(self) -> str:
         return str(self.meta["id"])
+
 
 class Checked:
     """All that was read, with nothing in it that may not be there."""
@@ -144,7 +150,7 @@ def _read_checkpoints(incoming: Incoming, checked: Checked,
         checked.checkpoints.append(InCheckpoint(sound, roots[sound["id"]]))
 
 
-def _meta(value: Any) -> dict[str, Any]:
+def _meta(value: Any) -> Meta:
     """What a stranger says of a checkpoint, as far as it makes sense."""
     if not isinstance(value, dict):
         raise ValueError("a checkpoint in it is malformed")
@@ -167,11 +173,13 @@ def _meta(value: Any) -> dict[str, Any]:
             "lines": lines if type(lines) is int and lines >= 0 else None}
 
 
-def _trigger(value: Any) -> dict[str, Any]:
+def _trigger(value: Any) -> Trigger:
     found = value if isinstance(value, dict) else {}
-    kept: dict[str, Any] = {key: found[key][:_LONGEST_TEXT] for key in _TRIGGER
-                            if isinstance(found.get(key), str)}
-    return {**kept, "late": True} if found.get("late") is True else kept
+    texts: Any = {key: found[key][:_LONGEST_TEXT] for key in _TRIGGER if isinstance(found.get(key), str)}
+    kept: Trigger = texts
+    if found.get("late") is True:
+        kept["late"] = True
+    return kept
 
 
 # content

@@ -11,6 +11,7 @@ from rewind.checkpoint.share.giving.package import CHECKPOINTS, CONVERSATIONS, F
 from rewind.checkpoint.share.taking.incoming import Checked, Incoming
 from rewind.errors import FormatTooNew
 from rewind.fast.sha256 import sha256
+from rewind.jsonfile import JsonObject
 from rewind.snapshot.archive.portable import MANIFEST as EXPORTED
 from rewind.snapshot.archive.portable import open_archive
 from rewind.snapshot.trees.listing import every_path
@@ -30,8 +31,8 @@ class SharedFile(Incoming):
         self.label = path
         self._max_bytes = max_bytes
         self._file = open_archive(path)
-        self._manifest: dict[str, Any] = {}
-        self._checkpoints: list[dict[str, Any]] = []
+        self._manifest: JsonObject = {}
+        self._checkpoints: list[JsonObject] = []
         self._digests: dict[bytes, str] = {}  # member -> digest of its content
         self._plain: dict[bytes, tuple[bytes, Any]] = {}  # below `files/`
         try:
@@ -98,7 +99,7 @@ class SharedFile(Incoming):
 
     # what `check` asks for
 
-    def conversations(self) -> Iterable[dict[str, Any]]:
+    def conversations(self) -> Iterable[JsonObject]:
         listed = self._manifest.get("conversations")
         for value in listed if isinstance(listed, list) else ():
             if not isinstance(value, dict) or not isinstance(value.get("session"), str):
@@ -152,7 +153,7 @@ class SharedFile(Incoming):
             self._refuse(f"{shown(FILES + b'/' + differs)} in it is not what its newest checkpoint holds.")
 
 
-def _object(member: Member, reader: ArchiveReader) -> dict[str, Any]:
+def _object(member: Member, reader: ArchiveReader) -> JsonObject:
     if member.kind != archive.FILE or member.size > _MAX_JSON:
         reader.refuse(f"{shown(member.name)} is not a file, or too large.")
     try:

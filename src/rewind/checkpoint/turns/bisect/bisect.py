@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 from collections.abc import Callable, Sequence
-from typing import Any, Union
+from typing import TYPE_CHECKING, Union
 
 from rewind.checkpoint.map.turn_changes import Unpacked, changes_between
 from rewind.checkpoint.project.state import State
@@ -20,6 +20,9 @@ from rewind.checkpoint.turns.bisect.search import BAD, GOOD, SKIP, Found, find_f
 from rewind.checkpoint.turns.spans import spans
 from rewind.checkpoint.turns.who import Author, Authors
 from rewind.errors import BisectStopped, NothingToBisect, NotOnLine, TurnWithoutCheckpoint
+
+if TYPE_CHECKING:
+    from rewind.checkpoint.map.turn_changes import Changes
 
 # (the checkpoint that is tried, the run's number, how many runs are left at most)
 Progress = Callable[[Record, int, int], None]
@@ -40,7 +43,7 @@ class Bisected:
         self.runs = runs
         self.author: Author = Authors(state, parents).of(self.bad)
         with Unpacked(state) as unpacked:
-            self.changes: dict[str, Any] | None = changes_between(state, self.good, self.bad, unpacked)
+            self.changes: Changes | None = changes_between(state, self.good, self.bad, unpacked)
 
     @property
     def span(self) -> str:

@@ -1,0 +1,98 @@
+"""The shape of the lines of `operations.jsonl`, for the type checker; `docs/format.md` says what they mean.
+
+The log comes from a disk: `operations.py` has looked at the types of some members, and whoever reads another
+one looks at it first.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypedDict
+
+    from rewind.checkpoint.records.record import OutsideFile
+    from rewind.jsonfile import JsonObject
+
+    class ChangedOutside(TypedDict, total=False):
+        """A file outside the project that an operation wrote or deleted."""
+
+        path: str
+        before: OutsideFile
+        after: OutsideFile
+
+    class Effect(TypedDict, total=False):
+        """What was done to a conversation, to the directory of a fork, or to files outside the project. The
+        kinds are in `conversation/effects.py`; which members there are depends on it."""
+
+        kind: str
+        sessionId: str | None
+        path: str | None
+        agent: str | None
+        size: int
+        header: int
+        of: str | None
+        original: str
+        trash: str
+        made: list[int] | None  # size and time of the last change
+        backup: str | None
+        bytes: int
+        hash: str
+        put: str | None
+        kept: str | None
+        before: str | None
+        after: str | None
+        titleBefore: str | None
+        titleAfter: str | None
+        name: str
+        dir: str
+        place: str
+        checkpoint: str
+        aside: str
+        by: str
+        files: list[ChangedOutside]
+
+    class WhereCut(TypedDict, total=False):
+        """Where a transcript is to be cut, to finish that should the process be killed."""
+
+        agent: str
+        path: str
+        offset: int
+        leaf: str | None
+        mark: JsonObject | None  # see `transcript/place/cursor.py`
+        inPlace: bool
+        root: str
+
+    class Line(TypedDict, total=False):
+        """One line of the log; which members there are depends on its `event`."""
+
+        format: int
+        op: str
+        event: str
+        at: str
+        place: str
+        command: str
+        what: str
+        request: list[Any]
+        before: str
+        checkpoint: str
+        paths: list[str]
+        effects: list[Effect]
+        leftAlone: list[str]
+        undoes: list[str]
+        redoes: str
+        about: str
+        resumes: str
+        conversation: WhereCut
+        session: str
+        turn: int
+        prompt: str
+        origin: str  # of a fork: the place that it was made from,
+        point: int  # and the number of the checkpoint that it began with
+        sequence: int
+        result: str
+        here: str
+        written: int
+        deleted: int
+        kept: int
+        remaining: list[str]
+        check: str
