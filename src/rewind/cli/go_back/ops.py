@@ -16,9 +16,9 @@ from rewind.words import age, plural, safe, shown
 if TYPE_CHECKING:
     from typing import TypedDict
 
+    from rewind.checkpoint.rewind.log.line import Effect
     from rewind.checkpoint.rewind.log.operations import Operation
     from rewind.cli.output.style import PathJson
-    from rewind.jsonfile import JsonObject
 
     class OperationJson(TypedDict):
         id: str
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         kept: int | None
         undoes: list[str]
         redoes: str | None
-        effects: list[JsonObject]
+        effects: list[Effect]
         leftAlone: list[PathJson]
 
 summary = "list what Rewind did, and what can be undone"

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypedDict
 
-    from rewind.checkpoint.conversations.bring_back import Done
+    from rewind.checkpoint.conversations.bring_back import Done, MadeFork
     from rewind.checkpoint.rewind.files.file_plan import Kept, RestorePlan
     from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from rewind.cli.go_back.resume import Resume
     from rewind.cli.output.style import PathJson, PathWithReason
     from rewind.controller import Controller
-    from rewind.jsonfile import JsonObject
 
     class Lines(TypedDict):
         first: int
@@ -51,7 +50,7 @@ if TYPE_CHECKING:
         backup: str | None
 
     class ChatJson(TypedDict):
-        fork: JsonObject | None
+        fork: MadeFork | None
         in_place: InPlace | None
 
     class OutcomeJson(CodeJson, OutsideJson, ChatJson):

@@ -26,9 +26,9 @@ from rewind.words import age, plural, quoted, safe, shown
 if TYPE_CHECKING:
     from typing import TypedDict
 
+    from rewind.checkpoint.map.turn_changes import Changes
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.turns.bisect.bisect import Bisected
-    from rewind.jsonfile import JsonObject
 
     class BisectJson(TypedDict):
         session: str | None
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         who: str
         good: str
         skipped: list[str]
-        changes: JsonObject | None
+        changes: Changes | None
         revert: str
         restore: str
 

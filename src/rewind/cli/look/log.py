@@ -21,9 +21,9 @@ from rewind.words import age, plural, safe, shortened, shown
 if TYPE_CHECKING:
     from typing import TypedDict
 
+    from rewind.checkpoint.records.record import Trigger
     from rewind.checkpoint.search.file_log import LogEntry
     from rewind.cli.output.style import PathJson
-    from rewind.jsonfile import JsonObject
     from rewind.snapshot.diff.patch import Line
 
     class PromptJson(TypedDict):
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         createdAt: str
         kind: str
         description: str
-        trigger: JsonObject
+        trigger: Trigger
         status: str
         insertions: int
         deletions: int

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Literal, TypedDict, Union
 
+    from rewind.checkpoint.records.record import Trigger
     from rewind.controller import Controller
-    from rewind.jsonfile import JsonObject
     from rewind.transcript.find import SessionFile
     from rewind.transcript.turns.turn_tree import Row
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         createdAt: str
         kind: str
         description: str
-        trigger: JsonObject
+        trigger: Trigger
         sessionId: str | None
         changes: Counts | None
 

@@ -79,7 +79,7 @@ class Operations(TypedDict):
 # sessions and turns
 
 class DeletedFork(TypedDict):
-    sessionId: str
+    sessionId: str | None
     title: str
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict, Union
 
+from rewind.checkpoint.map.turn_changes import TurnChanges
+from rewind.checkpoint.records.record import Trigger
 from rewind.jsonfile import JsonObject
 from rewind.web.render.rows import Row
 
@@ -52,7 +54,7 @@ class Turn(TypedDict):
     truncated: bool
     compactedBefore: bool
     checkpoint: CodeName | None
-    changes: JsonObject | None
+    changes: TurnChanges | None
     canRewind: bool
     reason: str | None
     missingFiles: list[str]
@@ -228,7 +230,7 @@ class Checkpoint(TypedDict):
     createdAt: str
     kind: str
     description: str
-    trigger: JsonObject
+    trigger: Trigger
     parent: str | None
     place: str
     hasTranscript: bool

@@ -60,7 +60,7 @@ def interrupted(controller: Controller) -> answers.Interrupted | None:
 
 def sessions(controller: Controller, query: Query) -> answers.Sessions:
     infos = controller.sessions()
-    trash: dict[str, answers.DeletedFork] = {
+    trash: dict[str | None, answers.DeletedFork] = {
         one["sessionId"]: {"sessionId": one["sessionId"], "title": one["title"]}
         for one in controller.deleted_forks()}
     return {"sessions": [shapes.session(controller, info) for info in infos],

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     from rewind.checkpoint.map.turn_map import MapRow
-    from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.records.record import Record, Trigger
     from rewind.checkpoint.repair.damage import Lacks
     from rewind.jsonfile import JsonObject
 
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
         parent: str | None
         place: str
         description: str
-        trigger: JsonObject
+        trigger: Trigger
         hasTranscript: bool
         sessionId: str | None
         fileCount: int | None
