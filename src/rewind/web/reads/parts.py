@@ -5,12 +5,14 @@ What comes as it is from the rooms below, such as `changes`, is described where 
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict, Union
+from typing import TYPE_CHECKING, Literal, TypedDict, Union
 
-from rewind.checkpoint.map.turn_changes import TurnChanges
-from rewind.checkpoint.records.record import Trigger
 from rewind.jsonfile import JsonObject
 from rewind.web.render.rows import Row
+
+if TYPE_CHECKING:
+    from rewind.checkpoint.map.turn_changes import TurnChanges
+    from rewind.checkpoint.records.record import Trigger
 
 
 class Session(TypedDict):
