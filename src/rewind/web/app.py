@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -23,7 +22,7 @@ from rewind.web.server.socket import Hub
 from rewind.web.server.work import Workshop
 from rewind.web.writes import futures, plans, surgery
 
-Read = Callable[[Controller, Query], dict[str, Any]]
+Read = Callable[[Controller, Query], Mapping[str, object]]  # see `reads/answers.py`
 
 STATIC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "static")
 _READS: dict[str, Read] = {

@@ -9,16 +9,40 @@ since.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewind.cli.branch.commit_todo import edited, in_editor
-from rewind.cli.output.style import paint, path_json
+from rewind.cli.output.style import paint, path_json, with_reason
 from rewind.cli.parse.session import Args, Parser, answer, note, open_controller
 from rewind.errors import UsageError
 from rewind.words import and_more, plural, safe, shown
 
 if TYPE_CHECKING:
+    from typing import TypedDict
+
     from rewind.checkpoint.turns.commit.commit import Committed, Made
+    from rewind.cli.output.style import PathJson, PathWithReason
+
+    class TurnOfCommit(TypedDict):
+        session: str | None
+        turn: int | None
+        checkpoint: str | None
+
+    class CommitJson(TypedDict):
+        sha: str
+        turn: int | None
+        turns: list[TurnOfCommit]
+        subject: str
+        paths: list[PathJson]
+
+    class CommitsJson(TypedDict):
+        branch: str | None
+        parent: str | None
+        dryRun: bool
+        commits: list[CommitJson]
+        patches: list[str]
+        leftOut: list[PathWithReason]
+        notes: list[str]
 
 summary = "make git commits from turns, on a new branch"
 examples = ("rewind commit --per-turn", "rewind commit t2..t4 --branch login",
@@ -78,15 +102,15 @@ def _print_left_out(done: Committed) -> None:
         note(f"Left out, {reason}: {and_more(paths, _SHOWN)}")
 
 
-def _json(done: Committed, dry_run: bool) -> dict[str, Any]:
+def _json(done: Committed, dry_run: bool) -> CommitsJson:
     return {"branch": done.branch or None, "parent": done.parent, "dryRun": dry_run,
             "commits": [_commit_json(made) for made in done.commits], "patches": done.patches,
-            "leftOut": [path_json(path, reason=reason) for path, reason in done.left_out],
+            "leftOut": [with_reason(path, reason) for path, reason in done.left_out],
             "notes": [*done.notes, *([] if dry_run or done.patches else
                                      ["The repository's hooks were not run."])]}
 
 
-def _commit_json(made: Made) -> dict[str, Any]:
+def _commit_json(made: Made) -> CommitJson:
     parts = made.draft.spans
     return {"sha": made.sha, "turn": parts[0].turn if len(parts) == 1 else None,
             "turns": [{"session": span.session or None, "turn": span.turn,

@@ -10,7 +10,7 @@ Name a turn as everywhere else: `t4` is before it, `t4+` after it. A checkpoint 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.parse.session import Args, Parser, answer, note, open_controller
@@ -19,8 +19,24 @@ from rewind.errors import UsageError
 from rewind.words import and_more, plural, quoted, safe
 
 if TYPE_CHECKING:
+    from typing import TypedDict
+
     from rewind.checkpoint.futures.make import Future
     from rewind.checkpoint.rewind.target import Target
+
+    class ForkJson(TypedDict):
+        name: str
+        dir: str
+        session_id: str | None
+        resume: str | None
+        checkpoint: str
+        exact: bool
+        worktree: bool
+        prompt: str | None
+        carried: list[str]
+        missing: list[str]
+        leadsBack: list[str]
+        notes: list[str]
 
 summary = "try another answer to a turn, in a directory of its own"
 examples = ("rewind fork t4                # before turn 4, in ../PROJECT-fork-1",
@@ -67,7 +83,7 @@ def _target(controller: Controller, args: Args) -> Target:
     return AtTurn(session.session_id, turn, after=named.after)
 
 
-def _json(future: Future) -> dict[str, Any]:
+def _json(future: Future) -> ForkJson:
     return {"name": future.name, "dir": future.dir, "session_id": future.session,
             "resume": future.resume or None, "checkpoint": future.checkpoint, "exact": future.exact,
             "worktree": future.is_git, "prompt": future.prompt or None, "carried": future.carried,

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from shutil import which
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rewind.cli.demo.demo_session import IGNORED, TURNS
 from rewind.cli.demo.demo_world import Agent, WentWrong, World, content
@@ -21,6 +21,15 @@ from rewind.cli.parse.arguments import parse
 from rewind.cli.parse.session import Args, Parser, note, print_json
 from rewind.errors import DONE, DemoFailed, UiMissing
 from rewind.words import plural
+
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    class StepJson(TypedDict):
+        step: int
+        title: str
+        command: str | None
+        checked: list[str]
 
 summary = "a tour in seconds: an agent's bad turn is taken back"
 examples = ("rewind demo", "rewind demo --ui              # and then look at it on the web page",
@@ -98,7 +107,7 @@ class _Tour:
 
     def __init__(self, world: World, page: _Page) -> None:
         self.world, self.page, self.agent = world, page, Agent(world)
-        self.done: list[dict[str, Any]] = []
+        self.done: list[StepJson] = []
         self.before: dict[str, bytes] = {}  # the bad turn
         self.after: dict[str, bytes] = {}
         self.conversation = b""  # after it

@@ -15,9 +15,12 @@ import sys
 import tempfile
 import time
 import uuid
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rewind.cli.demo.demo_session import BEFORE, PROJECT, Turn
+
+if TYPE_CHECKING:
+    from rewind.jsonfile import JsonObject
 
 _LIBRARY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 _PROGRAM = "import sys; sys.path.insert(0, sys.argv.pop(1)); from rewind.cli.main import run; run()"
@@ -53,7 +56,7 @@ class World:
             raise WentWrong(f"`rewind {' '.join(args)}` ended with {done.returncode}: {_text(done.stderr)}")
         return json.loads(done.stdout)
 
-    def hook(self, action: str, payload: dict[str, Any], **env: str) -> None:
+    def hook(self, action: str, payload: JsonObject, **env: str) -> None:
         """As the client runs it: an event on standard input, and not a word back."""
         done = self._run([*_PYTHON, _ENTRY, action], json.dumps(payload).encode(), **env)
         if done.returncode or done.stdout or done.stderr:
@@ -153,7 +156,7 @@ class Agent:
         self._append(line)
         self._parent = str(line["uuid"])
 
-    def _append(self, line: dict[str, Any]) -> None:
+    def _append(self, line: JsonObject) -> None:
         with open(self.transcript, "a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
 

@@ -11,7 +11,7 @@ contains anything suspicious is refused as a whole.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.parse.arguments import at_least_one
@@ -21,8 +21,31 @@ from rewind.paths import current_dir
 from rewind.words import plural, safe
 
 if TYPE_CHECKING:
+    from typing import TypedDict
+
     from rewind.checkpoint.share.taking.arrive import Added
     from rewind.checkpoint.share.taking.open_file import Opened
+
+    class ConversationJson(TypedDict):
+        origin: str
+        agent: str
+        session_id: str
+        resume: str | None
+        new: bool
+
+    class OpenJson(TypedDict):
+        root: str
+        created: bool
+        what: str
+        lane: str | None
+        checkpoints: list[str] | None
+        added: int
+        count: int
+        newest: str | None
+        written: int
+        conversations: list[ConversationJson]
+        notes: list[str]
+        dryRun: bool
 
 summary = "open a file that somebody shared"
 examples = ("rewind open session.tar.gz              # in an empty directory or a project",
@@ -79,7 +102,7 @@ def _tell_ways(added: Added) -> None:
             note(f"To bring its changes over: rewind apply {added.base.name}..{added.tip.name}")
 
 
-def _json(opened: Opened, args: Args) -> dict[str, Any]:
+def _json(opened: Opened, args: Args) -> OpenJson:
     added = opened.added
     return {"root": opened.root, "created": opened.is_new, "what": opened.what, "lane": opened.lane or None,
             "checkpoints": [r.name for r in (*added.known, *added.records)] if added else None,

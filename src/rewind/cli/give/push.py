@@ -11,17 +11,29 @@ each machine writes to a place of its own there.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewind.cli.output.ask import has_terminal
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import path_json
+from rewind.cli.output.style import path_json, with_reason
 from rewind.cli.parse.session import Args, Parser, answer, note, note_some, open_controller
 from rewind.words import plural, shown, size
 
 if TYPE_CHECKING:
+    from typing import TypedDict
+
     from rewind.checkpoint.remote.push.push import Pushed
     from rewind.checkpoint.share.giving.left_out import LeftOut
+    from rewind.cli.output.style import PathJson, PathWithReason
+
+    class SecretInFile(PathJson):
+        line: int | None
+        kind: str
+
+    class SecretInTurn(TypedDict):
+        session: str
+        kind: str
+        turn: int | None
 
 summary = "send checkpoints and conversations to a git repository"
 examples = ("rewind push", "rewind push origin --dry-run   # what would be sent, and what stays here",
@@ -41,19 +53,21 @@ def run(args: Args) -> int:
     with ProgressLine() as progress:
         pushed = controller.push(args.remote, with_secrets=args.with_secrets, with_ignored=args.with_ignored,
                                  dry_run=args.dry_run, ask=has_terminal(), progress=progress)
-    secrets = secrets_json(pushed.left_out) + [{"session": session, "kind": kind, "turn": turn}
-                                               for session, kind, turn in pushed.secrets]
+    said: list[SecretInTurn] = [{"session": session, "kind": kind, "turn": turn}
+                                for session, kind, turn in pushed.secrets]
     return answer(args, {"checkpoints": pushed.checkpoints, "conversations": pushed.conversations,
                          "bytes": pushed.bytes, "leftOut": left_out_json(pushed.left_out),
-                         "secrets": secrets, "dryRun": args.dry_run}, lambda: _tell(pushed, args.dry_run))
+                         "secrets": [*secrets_json(pushed.left_out), *said], "dryRun": args.dry_run},
+                  lambda: _tell(pushed, args.dry_run))
 
 
-def left_out_json(left_out: Iterable[LeftOut]) -> list[dict[str, Any]]:
-    return [path_json(one.path, reason=one.reason.decode()) for one in left_out]
+def left_out_json(left_out: Iterable[LeftOut]) -> list[PathWithReason]:
+    return [with_reason(one.path, one.reason.decode()) for one in left_out]
 
 
-def secrets_json(left_out: Iterable[LeftOut]) -> list[dict[str, Any]]:
-    return [path_json(one.path, line=line or None, kind=kind) for one in left_out for kind, line in one.kinds]
+def secrets_json(left_out: Iterable[LeftOut]) -> list[SecretInFile]:
+    return [{**path_json(one.path), "line": line or None, "kind": kind}
+            for one in left_out for kind, line in one.kinds]
 
 
 def _tell(pushed: Pushed, dry_run: bool) -> None:

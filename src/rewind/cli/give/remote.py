@@ -18,8 +18,24 @@ from rewind.errors import DONE, RemoteExists, UsageError
 from rewind.words import age, plural, safe, size
 
 if TYPE_CHECKING:
+    from typing import TypedDict
+
     from rewind.checkpoint.remote.known import Remote
     from rewind.checkpoint.remote.status import RemoteStatus
+
+    class RemoteJson(TypedDict):
+        name: str
+        url: str
+        pushedAt: str | None
+        pulledAt: str | None
+
+    class StatusJson(RemoteJson):
+        pushed: int
+        notPushed: int
+        writers: int
+        writersWithNews: int
+        reachable: bool
+        error: str | None
 
 summary = "name git repositories to push checkpoints to; what is where"
 examples = ("rewind remote add origin git@example.com:team/project.git",
@@ -49,7 +65,7 @@ def _check(args: Args) -> None:
         raise UsageError(f"`remote {args.action}` takes {takes}.", hint="For examples: rewind remote --help")
 
 
-def remote_json(remote: Remote) -> dict[str, Any]:
+def remote_json(remote: Remote) -> RemoteJson:
     return {"name": remote.name, "url": shown_url(remote.url), "pushedAt": remote.times.get("pushedAt"),
             "pulledAt": remote.times.get("pulledAt")}
 
@@ -111,7 +127,7 @@ def _status(args: Args, controller: Controller) -> int:
     return DONE
 
 
-def _status_json(one: RemoteStatus) -> dict[str, Any]:
+def _status_json(one: RemoteStatus) -> StatusJson:
     return {**remote_json(one.remote), "pushed": one.there, "notPushed": one.missing, "writers": one.writers,
             "writersWithNews": one.news, "reachable": not one.error, "error": one.error or None}
 

@@ -9,7 +9,7 @@ To keep everything for yourself, secrets included, use `rewind export` instead.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewind.cli.give.push import left_out_json, secrets_json
 from rewind.cli.output.ask import ask_yes, has_terminal
@@ -19,7 +19,34 @@ from rewind.errors import FAILED
 from rewind.words import and_more, plural, safe, shown, size
 
 if TYPE_CHECKING:
+    from typing import TypedDict
+
     from rewind.checkpoint.share.giving.give import Sharing
+    from rewind.cli.give.push import SecretInFile, SecretInTurn
+    from rewind.cli.output.style import PathWithReason
+
+    class SecretInLine(SecretInTurn):
+        line: int
+
+    class ConversationJson(TypedDict):
+        session: str
+        agent: str
+        turns: int
+        lines: int
+
+    class ShareJson(TypedDict):
+        what: str
+        file: str
+        bytes: int | None
+        checkpoints: list[str]
+        conversations: list[ConversationJson]
+        contents: int
+        unpackedBytes: int
+        secrets: list[SecretInFile | SecretInLine]
+        withSecrets: bool
+        leftOut: list[PathWithReason]
+        notes: list[str]
+        dryRun: bool
 
 summary = "write a session, turns or a checkpoint into a file for others"
 examples = ("rewind share 1f3a9c22 session.tar.gz      # a whole session",
@@ -102,14 +129,13 @@ def _tell_secrets(sharing: Sharing, args: Args) -> None:
     note_some([f"  {line}" for line in lines], _SHOWN, "--dry-run --json")
 
 
-def _json(sharing: Sharing, args: Args, written: int | None) -> dict[str, Any]:
-    secrets = secrets_json(sharing.secret_files)
-    secrets += [{"session": session, "turn": said.turn or None, "line": said.line, "kind": said.kind}
-                for session, said in sharing.said]
+def _json(sharing: Sharing, args: Args, written: int | None) -> ShareJson:
+    said: list[SecretInLine] = [{"session": session, "turn": one.turn or None, "line": one.line,
+                                 "kind": one.kind} for session, one in sharing.said]
     return {"what": sharing.what.label, "file": args.file, "bytes": written,
             "checkpoints": [one.record.name for one in sharing.package.checkpoints],
             "conversations": [{"session": c.session, "agent": c.agent, "turns": c.turns, "lines": c.lines}
                               for c in sharing.conversations],
             "contents": sharing.package.files, "unpackedBytes": sharing.package.size,
-            "secrets": secrets, "withSecrets": args.with_secrets,
+            "secrets": [*secrets_json(sharing.secret_files), *said], "withSecrets": args.with_secrets,
             "leftOut": left_out_json(sharing.left_out), "notes": sharing.what.notes, "dryRun": args.dry_run}

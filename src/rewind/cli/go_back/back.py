@@ -12,7 +12,7 @@ import time
 from rewind.cli.go_back import restored
 from rewind.cli.go_back.resume import Resume, add_resume_option
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import paint, path_json
+from rewind.cli.output.style import paint, path_json, with_reason
 from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.controller import BeforePrompts, Controller
 from rewind.errors import DONE, UsageError
@@ -20,12 +20,32 @@ from rewind.words import plural, quoted, safe, shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Union
+    from typing import TypedDict, Union
 
     from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
+    from rewind.cli.output.style import PathJson, PathWithReason
 
     Either = Union[Plan, Outcome]
+
+    class BackCode(restored.CodeJson):
+        checkpoint: str
+        exact: bool
+        backup: str | None
+        changedSince: list[PathJson]
+        remaining: list[PathWithReason]
+
+    class PromptJson(TypedDict):
+        text: str
+        offset: int
+        uuid: str
+
+    class BackJson(TypedDict):
+        """What `back` says besides the shape of all commands that go back."""
+
+        boundary: int | None
+        prompts: list[PromptJson]
+        code: BackCode | None
 
 summary = "take back the last prompts: the chat, and with --both the code"
 examples = ("rewind back                   # before the last prompt, chat only",
@@ -70,16 +90,15 @@ def run(args: Args) -> int:
     return restored.exit_code(outcome)
 
 
-def _own_keys(found: Either) -> dict[str, Any]:
-    """What `back` says besides the shape of all commands that go back."""
-    code = None
+def _own_keys(found: Either) -> BackJson:
+    code: BackCode | None = None
     if found.record:
         backup = getattr(found, "backup", None)
         code = {"checkpoint": found.record.name, "exact": found.exact, **restored.code_json(found.code),
                 "backup": backup.name if backup else None,
                 "changedSince": [path_json(p) for p in found.code.foreign] if found.code else [],
-                "remaining": [path_json(p, reason=why) for p, why in getattr(found, "remaining", ())]}
-    prompts = [{"text": p.text, "offset": p.offset, "uuid": p.uuid} for p in found.prompts]
+                "remaining": [with_reason(p, why) for p, why in getattr(found, "remaining", ())]}
+    prompts: list[PromptJson] = [{"text": p.text, "offset": p.offset, "uuid": p.uuid} for p in found.prompts]
     return {"boundary": found.boundary, "prompts": prompts, "code": code}
 
 

@@ -16,15 +16,20 @@ from rewind.words import plural, safe, shown
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, Optional
+    from typing import Optional, TypedDict
 
     from rewind.checkpoint.rewind.files.file_plan import Kept, RestorePlan
     from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target
+    from rewind.cli.go_back.restored import Conflict
     from rewind.controller import Controller
 
     MakeTarget = Callable[[Optional[list[bytes]], str], Target]
+
+    class SettledJson(TypedDict):
+        settled: list[Conflict]
+        how: str | None
 
 _MARKERS = "markers"
 _HOW = (_MARKERS, "ours", "theirs")
@@ -79,7 +84,7 @@ def _exit_code(code: RestorePlan | None, args: Args) -> int:
     return PARTIAL if unsettled else DONE
 
 
-def _settled_json(code: RestorePlan | None, args: Args) -> dict[str, Any]:
+def _settled_json(code: RestorePlan | None, args: Args) -> SettledJson:
     settled = [conflict_json(kept) for kept in code.settled] if code else []
     return {"settled": settled, "how": _how(args) or None}
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewind.cli.output.style import paint, path_json
 from rewind.cli.parse.session import Args, Parser, answer, open_controller
@@ -14,7 +14,32 @@ from rewind.errors import DONE, UsageError
 from rewind.words import age, plural, safe, shown
 
 if TYPE_CHECKING:
+    from typing import TypedDict
+
+    from rewind.checkpoint.rewind.log.line import Effect
     from rewind.checkpoint.rewind.log.operations import Operation
+    from rewind.cli.output.style import PathJson
+
+    class OperationJson(TypedDict):
+        id: str
+        at: str
+        command: str
+        text: str
+        undone: bool
+        canUndo: bool
+        interrupted: bool
+        place: str
+        checkpoint: str | None
+        before: str | None
+        here: str | None
+        paths: list[PathJson] | None
+        written: int | None
+        deleted: int | None
+        kept: int | None
+        undoes: list[str]
+        redoes: str | None
+        effects: list[Effect]
+        leftAlone: list[PathJson]
 
 summary = "list what Rewind did, and what can be undone"
 examples = ("rewind ops", "rewind ops show 3f9a1c2e", "rewind ops --json")
@@ -84,7 +109,7 @@ def _amount(op: Operation) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _json(controller: Controller, op: Operation, interrupted: Operation | None) -> dict[str, Any]:
+def _json(controller: Controller, op: Operation, interrupted: Operation | None) -> OperationJson:
     ended = op.ended or {}
     return {"id": op.id, "at": op.at, "command": op.command, "text": controller.describe(op),
             "undone": op.undone or op.superseded, "canUndo": op.can_undo,

@@ -11,7 +11,7 @@ from rewind.cli.go_back.restored import add_outside_option, common_arguments, go
 from rewind.cli.go_back.resume import Resume, add_resume_option
 from rewind.cli.output.change_lines import painted
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import path_json
+from rewind.cli.output.style import path_json, with_reason
 from rewind.cli.parse.arguments import SELECTOR, project_paths
 from rewind.cli.parse.session import Args, Parser, answer, note, open_controller
 from rewind.controller import AtCheckpoint, Controller
@@ -82,7 +82,7 @@ def _write_to(args: Args, controller: Controller, paths: list[bytes] | None) -> 
     return answer(args, {"checkpoint": record.name, "backup": None, "to": args.to, "fork": None,
                          "written": [path_json(p) for p in written], "deleted": [], "kept": [],
                          "changedSince": [],
-                         "remaining": [path_json(p, reason="missing") for p in left_out or ()],
+                         "remaining": [with_reason(p, "missing") for p in left_out or ()],
                          "dryRun": args.dry_run},
                   lambda: _tell_written(args, record.name, written, left_out or []),
                   code=PARTIAL if left_out else DONE)

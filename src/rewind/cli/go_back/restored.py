@@ -6,22 +6,65 @@ import sys
 
 from rewind.cli.output.change_lines import folded_text, painted
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import paint, path_json
+from rewind.cli.output.style import paint, path_json, with_reason
 from rewind.cli.parse.session import Args, Parser, answer, note, print_json
 from rewind.errors import DONE, PARTIAL
 from rewind.words import explain, plural, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TypedDict
 
-    from rewind.checkpoint.conversations.bring_back import Done
+    from rewind.checkpoint.conversations.bring_back import Done, MadeFork
     from rewind.checkpoint.rewind.files.file_plan import Kept, RestorePlan
     from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target
     from rewind.cli.go_back.resume import Resume
+    from rewind.cli.output.style import PathJson, PathWithReason
     from rewind.controller import Controller
+
+    class Lines(TypedDict):
+        first: int
+        count: int
+
+    class _Lines(TypedDict, total=False):
+        lines: list[Lines]
+
+    class Conflict(PathWithReason, _Lines):
+        """`lines` is there in a merge."""
+
+    class CodeJson(TypedDict):
+        written: list[PathJson]
+        deleted: list[PathJson]
+        kept: list[PathWithReason]
+        conflicts: list[Conflict]
+
+    class OutsidePath(PathJson):
+        action: str
+
+    class OutsideJson(TypedDict):
+        outside: list[OutsidePath]
+
+    class InPlace(TypedDict):
+        backup: str | None
+
+    class ChatJson(TypedDict):
+        fork: MadeFork | None
+        in_place: InPlace | None
+
+    class OutcomeJson(CodeJson, OutsideJson, ChatJson):
+        operation: str | None
+        checkpoint: str | None
+        backup: str | None
+        changedSince: list[PathJson]
+        remaining: list[PathWithReason]
+        session: str | None
+        notes: list[str]
+        dryRun: bool
+
+    class PlanJson(OutcomeJson):
+        digest: str
 
 
 def add_outside_option(parser: Parser) -> None:
@@ -58,7 +101,7 @@ def _fork_text(plan: Plan) -> list[str]:
     return [f"Would {'cut' if plan.in_place else 'fork'} session {plan.session}"] if plan.session else []
 
 
-def plan_json(plan: Plan) -> dict[str, Any]:
+def plan_json(plan: Plan) -> PlanJson:
     """The one shape of every command that goes back, for a plan."""
     return {"operation": None, "checkpoint": plan.record.name if plan.record else None, "backup": None,
             **code_json(plan.code), **outside_json(plan),
@@ -67,18 +110,19 @@ def plan_json(plan: Plan) -> dict[str, Any]:
             "notes": [*_fork_text(plan), *plan.all_notes()], "digest": plan.digest, "dryRun": True}
 
 
-def code_json(code: RestorePlan | None) -> dict[str, Any]:
+def code_json(code: RestorePlan | None) -> CodeJson:
     return {"written": [path_json(p) for p in code.written] if code else [],
             "deleted": [path_json(p) for p in code.deleted] if code else [],
-            "kept": [path_json(k.path, reason=k.reason) for k in code.kept] if code else [],
+            "kept": [with_reason(k.path, k.reason) for k in code.kept] if code else [],
             "conflicts": [conflict_json(k) for k in code.conflicts] if code else []}
 
 
-def conflict_json(kept: Kept) -> dict[str, Any]:
+def conflict_json(kept: Kept) -> Conflict:
     """Of a merge, with the lines: the first, counted from 1, and how many."""
     lines = getattr(kept, "lines", None)
-    more = {} if lines is None else {"lines": [{"first": first, "count": count} for first, count in lines]}
-    return path_json(kept.path, reason=kept.reason, **more)
+    more: _Lines = {} if lines is None else {
+        "lines": [{"first": first, "count": count} for first, count in lines]}
+    return {**with_reason(kept.path, kept.reason), **more}
 
 
 def print_code(plan: Plan) -> None:
@@ -93,9 +137,9 @@ def print_code(plan: Plan) -> None:
           else f"Plan: {plan.code.counts()}, to match {plan.code.checkpoint}")
 
 
-def outside_json(found: Plan | Outcome) -> dict[str, Any]:
+def outside_json(found: Plan | Outcome) -> OutsideJson:
     words = {"+": "write", "~": "write", "-": "delete"}
-    return {"outside": [path_json(path, action=words[sign]) for sign, path in found.outside]}
+    return {"outside": [{**path_json(path), "action": words[sign]} for sign, path in found.outside]}
 
 
 def print_outside(plan: Plan) -> None:
@@ -143,18 +187,18 @@ def exit_code(outcome: Outcome) -> int:
     return DONE if outcome.complete else PARTIAL
 
 
-def outcome_json(outcome: Outcome) -> dict[str, Any]:
+def outcome_json(outcome: Outcome) -> OutcomeJson:
     """The one shape of every command that goes back, for what was done."""
     return {"operation": outcome.operation or None,
             "checkpoint": outcome.record.name if outcome.record else None,
             "backup": outcome.backup.name if outcome.backup else None, **code_json(outcome.code),
             **outside_json(outcome),
             "changedSince": [path_json(p) for p in outcome.plan.foreign],
-            "remaining": [path_json(p, reason=reason) for p, reason in outcome.remaining],
+            "remaining": [with_reason(p, reason) for p, reason in outcome.remaining],
             "session": outcome.session, **chat_json(outcome.chat), "notes": outcome.notes, "dryRun": False}
 
 
-def chat_json(chat: Done | None) -> dict[str, Any]:
+def chat_json(chat: Done | None) -> ChatJson:
     return {"fork": chat.fork if chat else None,
             "in_place": {"backup": chat.backup} if chat and not chat.fork else None}
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewind.cli.output.style import paint, path_json
 from rewind.cli.parse.session import Args, Parser, answer, note, open_controller, voice
@@ -24,8 +24,24 @@ from rewind.errors import DONE, PARTIAL, UsageError
 from rewind.words import age, plural, quoted, safe, shown
 
 if TYPE_CHECKING:
+    from typing import TypedDict
+
+    from rewind.checkpoint.map.turn_changes import Changes
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.turns.bisect.bisect import Bisected
+
+    class BisectJson(TypedDict):
+        session: str | None
+        turn: int | None
+        checkpoint: str
+        prompt: str | None
+        runs: int
+        who: str
+        good: str
+        skipped: list[str]
+        changes: Changes | None
+        revert: str
+        restore: str
 
 summary = "find the turn that broke a command"
 examples = ("rewind bisect run -- make test", "rewind bisect run --good t3 -- pytest tests/test_login.py",
@@ -148,7 +164,7 @@ def _named(found: Bisected) -> str:
     return f"{(author.session or '')[:8]}:t{author.turn}" if author.turn else found.span
 
 
-def _json(found: Bisected) -> dict[str, Any]:
+def _json(found: Bisected) -> BisectJson:
     author = found.author
     return {"session": author.session, "turn": author.turn, "checkpoint": found.bad.name,
             "prompt": author.prompt or None, "runs": found.runs, "who": author.kind,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewind.cli.output.columns import cells, cut
 from rewind.cli.output.pager import add_pager_option, paged
@@ -20,7 +20,26 @@ from rewind.errors import UsageError
 from rewind.words import age, safe
 
 if TYPE_CHECKING:
+    from typing import TypedDict
+
     from rewind.checkpoint.turns.blame.blame import Blame, BlamedLine
+
+    class _Was(TypedDict, total=False):
+        was: str
+
+    class LineJson(_Was):
+        """`was` is the path in that checkpoint, if it was another one."""
+
+        line: int
+        who: str
+        session: str | None
+        turn: int | None
+        checkpoint: str | None
+        prompt: str | None
+        commit: str | None
+        time: float | None
+        saved: bool
+        text: str
 
 summary = "show which turn wrote each line of a file"
 examples = ("rewind blame src/app.py", "rewind blame src/app.py -L 40,60",
@@ -86,9 +105,9 @@ def _row(line: BlamedLine, who: str, when: str, words: str, digits: int) -> str:
             f"  {paint(f'{line.number:>{digits}}', 'dim')}  {text}".rstrip())
 
 
-def _json(line: BlamedLine, path: bytes) -> dict[str, Any]:
+def _json(line: BlamedLine, path: bytes) -> LineJson:
     author, record, commit = line.author, line.record, line.commit
-    renamed = {} if line.path == path else {"was": path_json(line.path)["path"]}
+    renamed: _Was = {} if line.path == path else {"was": path_json(line.path)["path"]}
     return {"line": line.number, "who": line.who, "session": author.session, "turn": author.turn,
             "checkpoint": record.name if record and not commit else None, "prompt": author.prompt or None,
             "commit": commit.id if commit else None, "time": line.time,

@@ -10,7 +10,7 @@ import base64
 import os
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewind.cli.output.style import kind_of, path_json, visible
 from rewind.cli.parse.arguments import project_path
@@ -21,7 +21,16 @@ from rewind.words import shown
 
 if TYPE_CHECKING:
     from rewind.checkpoint.records.source import Source
+    from rewind.cli.output.style import PathJson
     from rewind.snapshot.trees.tree import TreeEntry
+
+    class FileJson(PathJson):
+        checkpoint: str
+        kind: str
+        mode: str | None
+        size: int
+        text: str | None
+        base64: str | None
 
 summary = "print a file from a checkpoint"
 examples = ("rewind cat last:src/app.py", "rewind cat t4:logo.png > old-logo.png",
@@ -82,7 +91,9 @@ def _write(pieces: Iterator[bytes]) -> None:
     sys.stdout.buffer.flush()
 
 
-def _json(name: str, path: bytes, entry: TreeEntry, data: bytes) -> dict[str, Any]:
+def _json(name: str, path: bytes, entry: TreeEntry, data: bytes) -> FileJson:
+    text: str | None
+    exact: str | None
     try:
         text, exact = data.decode(), None
     except UnicodeDecodeError:

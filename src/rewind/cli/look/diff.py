@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from rewind.cli.output.change_lines import rename_text, renames_in
 from rewind.cli.output.diffstat import stat_lines, total_line
@@ -23,8 +23,40 @@ from rewind.controller import Controller, Difference, compare
 from rewind.words import explain, shown
 
 if TYPE_CHECKING:
+    from typing import Literal, TypedDict
+
+    from rewind.cli.output.style import PathJson
     from rewind.snapshot.diff.compare import Comparison, Read
     from rewind.snapshot.diff.rename import Rename
+
+    class _FileLines(TypedDict, total=False):
+        insertions: int | None
+        deletions: int | None
+
+    class ChangedPath(PathJson, _FileLines):
+        kind: str
+        oldSize: int | None
+        newSize: int | None
+        oldMode: str | None
+        newMode: str | None
+        by: list[str]
+
+    class RenamedPath(TypedDict):
+        old: PathJson
+        new: PathJson
+        percent: int
+
+    class _Lines(TypedDict, total=False):
+        insertions: int
+        deletions: int
+
+    class DiffJson(_Lines):
+        old: str
+        new: str | None
+        added: list[ChangedPath]
+        modified: list[ChangedPath]
+        deleted: list[ChangedPath]
+        renamed: list[RenamedPath]
 
 summary = "show what changed between checkpoints, or since one"
 examples = ("rewind diff                   # since the last checkpoint",
@@ -142,14 +174,14 @@ def _raw_output() -> BinaryIO | None:
     return None if sys.stdout.isatty() else getattr(sys.stdout, "buffer", None)
 
 
-def _json(controller: Controller, difference: Difference, stat: bool) -> dict[str, Any]:
+def _json(controller: Controller, difference: Difference, stat: bool) -> DiffJson:
     who = _who(controller, difference)
-    found: dict[str, Any] = {"old": difference.old.name,
-                             "new": difference.new.name if difference.new.is_checkpoint else None,
-                             "added": [], "modified": [], "deleted": [],
-                             "renamed": [{"old": path_json(one.old), "new": path_json(one.new),
-                                          "percent": one.percent} for one in renames_in(difference)]}
-    counts: dict[bytes, Any] = {}
+    found: DiffJson = {"old": difference.old.name,
+                       "new": difference.new.name if difference.new.is_checkpoint else None,
+                       "added": [], "modified": [], "deleted": [],
+                       "renamed": [{"old": path_json(one.old), "new": path_json(one.new),
+                                    "percent": one.percent} for one in renames_in(difference)]}
+    counts: dict[bytes, tuple[int, int] | None] = {}
     if stat:
         counts = {one.path: one.counts for one in _compared(difference)}
         known = [count for count in counts.values() if count]
@@ -157,12 +189,13 @@ def _json(controller: Controller, difference: Difference, stat: bool) -> dict[st
     for path, old, new in difference.changes:
         entry = new or old
         assert entry is not None
-        more: dict[str, Any] = {"kind": kind_of(entry), "oldSize": old.size if old else None,
-                                "newSize": new.size if new else None,
-                                "oldMode": f"{old.mode:04o}" if old else None,
-                                "newMode": f"{new.mode:04o}" if new else None, "by": who.get(path, [])}
+        lines: _FileLines = {}
         if stat:
-            more["insertions"], more["deletions"] = counts[path] or (None, None)
-        group = "added" if old is None else "deleted" if new is None else "modified"
-        found[group].append(path_json(path, **more))
+            lines["insertions"], lines["deletions"] = counts[path] or (None, None)
+        group: Literal["added", "modified", "deleted"] = (
+            "added" if old is None else "deleted" if new is None else "modified")
+        found[group].append({**path_json(path), "kind": kind_of(entry), "oldSize": old.size if old else None,
+                             "newSize": new.size if new else None,
+                             "oldMode": f"{old.mode:04o}" if old else None,
+                             "newMode": f"{new.mode:04o}" if new else None, "by": who.get(path, []), **lines})
     return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewind.cli.output.style import paint, path_json
 from rewind.cli.parse.session import Args, Parser, answer, note, note_left_out, open_controller, print_json
@@ -18,8 +18,29 @@ from rewind.errors import RewindError, UsageError
 from rewind.words import age, and_more, plural, safe, shown
 
 if TYPE_CHECKING:
+    from typing import TypedDict
+
     from rewind.checkpoint.search.code import CodeFound
     from rewind.checkpoint.search.prompts import Found
+    from rewind.cli.output.style import PathJson
+
+    class CodeMatch(PathJson):
+        number: int
+        checkpoint: str
+        line: int
+        text: str
+
+    class PromptMatch(TypedDict):
+        session_id: str
+        agent: str
+        turn: int | None
+        turns: int
+        uuid: str
+        offset: int
+        timestamp: str | None
+        prompt: str
+        snippet: str
+        command: str | None
 
 summary = "search your prompts, or the code in checkpoints"
 examples = ("rewind grep parser", 'rewind grep -i "clean up"', "rewind grep parser --session 3f2a9c11 --json",
@@ -77,7 +98,7 @@ def _print_code(found: CodeFound) -> None:
           f"  {where}: {safe(found.text)}")
 
 
-def _code_json(found: CodeFound) -> dict[str, Any]:
+def _code_json(found: CodeFound) -> CodeMatch:
     return {"number": found.record.sequence, "checkpoint": found.record.name, **path_json(found.path),
             "line": found.line, "text": found.text}
 
@@ -118,7 +139,7 @@ def _snippet(found: Found, length: int, style: str = "") -> str:
             + safe(text[at + length:end]) + ("…" if end < len(text) else ""))
 
 
-def _json(found: Found, length: int) -> dict[str, Any]:
+def _json(found: Found, length: int) -> PromptMatch:
     return {"session_id": found.session.session_id, "agent": found.session.profile.name, "turn": found.turn,
             "turns": found.total, "uuid": found.uuid, "offset": found.offset, "timestamp": found.timestamp,
             "prompt": found.prompt, "snippet": _snippet(found, length),

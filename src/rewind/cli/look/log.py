@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewind.cli.output.changed import lines
 from rewind.cli.output.columns import cut, line_room
@@ -19,8 +19,33 @@ from rewind.errors import PathNeverSeen, RewindError
 from rewind.words import age, plural, safe, shortened, shown
 
 if TYPE_CHECKING:
+    from typing import TypedDict
+
+    from rewind.checkpoint.records.record import Trigger
     from rewind.checkpoint.search.file_log import LogEntry
+    from rewind.cli.output.style import PathJson
     from rewind.snapshot.diff.patch import Line
+
+    class PromptJson(TypedDict):
+        session_id: str
+        turn: int
+        text: str
+
+    class _Patch(TypedDict, total=False):
+        patch: str
+
+    class ChangeJson(_Patch):
+        operation: str | None
+        checkpoint: str
+        createdAt: str
+        kind: str
+        description: str
+        trigger: Trigger
+        status: str
+        insertions: int
+        deletions: int
+        files: list[PathJson]
+        prompt: PromptJson | None
 
 summary = "show which checkpoints changed a file, and after which prompt"
 examples = ("rewind log src/app.py", "rewind log src/app.py --patch   # with what changed",
@@ -105,16 +130,17 @@ def _patch(entry: LogEntry) -> Iterator[Line]:
         yield from patch(path, old, new, entry.read_old, entry.read_new)
 
 
-def _json(entry: LogEntry, with_patch: bool) -> dict[str, Any]:
+def _json(entry: LogEntry, with_patch: bool) -> ChangeJson:
     record, prompt = entry.record, entry.prompt
     inserted, deleted = _counts(entry)
-    found: dict[str, Any] = {
+    found: ChangeJson = {
         "operation": entry.operation.id if entry.operation else None,
         "checkpoint": record.name, "createdAt": record.created_at, "kind": record.kind,
         "description": record.description, "trigger": record.trigger, "status": entry.status,
         "insertions": inserted, "deletions": deleted,
         "files": [path_json(path) for path, _, _ in entry.changes],
-        "prompt": prompt and {"session_id": prompt.session_id, "turn": prompt.turn, "text": prompt.text}}
+        "prompt": {"session_id": prompt.session_id, "turn": prompt.turn, "text": prompt.text}
+        if prompt else None}
     if with_patch:
         found["patch"] = "".join(text.decode("utf-8", "replace") + "\n" for _, text in _patch(entry))
     return found

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewind.cli.output.columns import cells, cut, line_room
 from rewind.cli.output.style import paint
@@ -17,9 +17,40 @@ from rewind.errors import UsageError
 from rewind.words import age, plural, safe
 
 if TYPE_CHECKING:
+    from typing import TypedDict
+
     from rewind.checkpoint.conversations.only_here import Kept
     from rewind.checkpoint.conversations.session_tree import SessionInfo
     from rewind.transcript.read.index import SessionIndex, Turn
+
+    class KeptJson(TypedDict):
+        session_id: str
+        agent: str
+        checkpoint: str
+
+    class SessionJson(TypedDict):
+        session_id: str
+        agent: str
+        title: str
+        name: str | None
+        parentSessionId: str | None
+        rewindFromTurn: int | None
+        rewindedAt: str | None
+        madeByRewind: bool
+        archived: bool
+        promoted: bool
+        turns: int
+        modified: str
+        running: bool
+        path: str
+
+    class TurnJson(TypedDict):
+        turn: int | None
+        offset: int
+        prompt: str
+        uuid: str
+        active: bool
+        timestamp: str | None
 
 summary = "list the agents' conversations in this project, and their turns"
 examples = ("rewind sessions list", "rewind sessions show          # the current one",
@@ -53,7 +84,7 @@ def run(args: Args) -> int:
     return 0
 
 
-def kept_json(kept: Kept) -> dict[str, Any]:
+def kept_json(kept: Kept) -> KeptJson:
     return {"session_id": kept.session_id, "agent": kept.agent, "checkpoint": kept.record.name}
 
 
@@ -77,7 +108,7 @@ def _restore(args: Args) -> int:
                   f"To resume it: {safe(resume)}")
 
 
-def session_json(info: SessionInfo) -> dict[str, Any]:
+def session_json(info: SessionInfo) -> SessionJson:
     branch = info.branch or {}
     return {"session_id": info.session_id, "agent": info.file.profile.name, "title": info.own_title,
             "name": branch.get("name"), "parentSessionId": info.parent,
@@ -144,6 +175,6 @@ def _index(args: Args) -> SessionIndex:
     return open_controller(args).session_index(args.session)
 
 
-def _turn_json(turn: Turn) -> dict[str, Any]:
+def _turn_json(turn: Turn) -> TurnJson:
     return {"turn": turn.turn, "offset": turn.offset, "prompt": turn.prompt, "uuid": turn.uuid,
             "active": turn.active, "timestamp": turn.timestamp}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewind.cli.look.show_turn import Turn, find_turn, print_turn, turn_json
 from rewind.cli.output.change_lines import change_lines, painted, renames_in
@@ -19,11 +19,26 @@ from rewind.words import age, plural, safe, shown, size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import TypedDict
 
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.files.git_since import GitSince
     from rewind.checkpoint.select.last_prompt import LastPrompt
+    from rewind.cli.output.style import PathJson
+    from rewind.jsonfile import JsonObject
     from rewind.snapshot.trees.tree import TreeEntry
+
+    class Target(TypedDict, total=False):
+        target: str  # of a link
+
+    class HeldFile(PathJson, Target):
+        kind: str
+        mode: str
+        size: int
+
+    class NotHeld(PathJson):
+        kind: str
+        reason: str
 
 summary = "show a checkpoint or a turn, and what changed with it"
 examples = ("rewind show                   # where the project stands", "rewind show 12 --files",
@@ -205,7 +220,8 @@ def _file_line(path: bytes, entry: TreeEntry) -> str:
     return f"{mode:>5} {amount:>9}  {shown(path)}{end}"
 
 
-def _json(controller: Controller, record: Record, files: bool) -> dict[str, Any]:
+def _json(controller: Controller, record: Record, files: bool) -> JsonObject:
+    """The whole record, and what is told beside it."""
     difference = _Changed(controller, record).difference
     changes = difference and {key: [path_json(path) for path in getattr(difference, key)]
                               for key in ("added", "modified", "deleted")}
@@ -222,8 +238,9 @@ def _json(controller: Controller, record: Record, files: bool) -> dict[str, Any]
     return found
 
 
-def _file_json(path: bytes, entry: TreeEntry) -> dict[str, Any]:
+def _file_json(path: bytes, entry: TreeEntry) -> HeldFile | NotHeld:
     if entry.kind == b"u":
-        return path_json(path, kind=kind_of(entry), reason=entry.ref.decode("ascii", "replace"))
-    more = {"target": path_json(entry.ref)["path"]} if entry.kind == b"l" else {}
-    return path_json(path, kind=kind_of(entry), mode=f"{entry.mode:04o}", size=entry.size, **more)
+        return {**path_json(path), "kind": kind_of(entry), "reason": entry.ref.decode("ascii", "replace")}
+    more: Target = {"target": path_json(entry.ref)["path"]} if entry.kind == b"l" else {}
+    return {**path_json(path), "kind": kind_of(entry), "mode": f"{entry.mode:04o}", "size": entry.size,
+            **more}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewind.cli.look.list.list_turns import changed
 from rewind.cli.output.change_lines import change_lines, painted, renames_in
@@ -14,8 +14,28 @@ from rewind.controller import Controller
 from rewind.words import age, plural, safe
 
 if TYPE_CHECKING:
+    from typing import TypedDict
+
     from rewind.checkpoint.map.turn_map import MapRow
     from rewind.checkpoint.records.timeline import Brief
+    from rewind.cli.output.style import PathJson
+
+    class ChangedPath(PathJson):
+        by: list[str]
+
+    class Edit(TypedDict):
+        before: str
+        after: str
+
+    class TurnJson(TypedDict):
+        turn: int | None
+        session_id: str | None
+        prompt: str
+        before: str | None
+        after: str | None
+        changed: list[ChangedPath]
+        commands: list[str]
+        edit: Edit | None
 
 _FIRST = 20
 _WIDE = 19
@@ -102,11 +122,11 @@ def _print_group(controller: Controller, title: str, row: MapRow, paths: list[by
                   f" `rewind diff --stat {row.before.sequence} {row.after.sequence}` shows all.")
 
 
-def turn_json(turn: Turn) -> dict[str, Any]:
+def turn_json(turn: Turn) -> TurnJson:
     row = turn.row
     return {"turn": row.turn, "session_id": row.session, "prompt": row.text,
             "before": row.before.name if row.before else None, "after": row.after.name if row.after else None,
-            "changed": [path_json(path, by=names) for path, names in sorted(turn.who.items())],
+            "changed": [{**path_json(path), "by": names} for path, names in sorted(turn.who.items())],
             "commands": turn.tools.commands,
             "edit": {"before": turn.edit.before.name, "after": turn.edit.after.name}
             if turn.edit and turn.edit.before and turn.edit.after else None}

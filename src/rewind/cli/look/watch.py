@@ -17,13 +17,37 @@ from rewind.words import safe
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any
+    from typing import Literal, TypedDict, Union
 
+    from rewind.checkpoint.records.record import Trigger
     from rewind.controller import Controller
     from rewind.transcript.find import SessionFile
     from rewind.transcript.turns.turn_tree import Row
 
-    Event = dict[str, Any]
+    class Counts(TypedDict):
+        files: int
+        insertions: int
+        deletions: int
+
+    class CheckpointEvent(TypedDict):
+        event: Literal["checkpoint"]
+        checkpoint: str
+        createdAt: str
+        kind: str
+        description: str
+        trigger: Trigger
+        sessionId: str | None
+        changes: Counts | None
+
+    class TurnEvent(TypedDict):
+        event: Literal["turn"]
+        session_id: str
+        agent: str
+        turn: int | None
+        prompt: str
+        timestamp: str | None
+
+    Event = Union[CheckpointEvent, TurnEvent]
 
 summary = "show new checkpoints and prompts while an agent works"
 examples = ("rewind watch", "rewind watch --json | jq .")
@@ -79,8 +103,9 @@ class Watcher:
         return {"event": "checkpoint", "checkpoint": name, "createdAt": record.created_at,
                 "kind": record.kind, "description": record.description, "trigger": record.trigger,
                 "sessionId": record.session,
-                "changes": changes and {"files": len(changes["files"]) + changes["more"],
-                                        "insertions": changes["added"], "deletions": changes["removed"]}}
+                "changes": {"files": len(changes["files"]) + changes["more"],
+                            "insertions": changes["added"], "deletions": changes["removed"]}
+                if changes else None}
 
     def _new_turns(self) -> Iterator[Event]:
         # Those at rest are not even opened. Two seconds more, as some file systems count in those.

@@ -10,7 +10,7 @@ restored in part, and are whole again once the same content turns up in the proj
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewind.cli.output.ask import ask_yes, has_terminal
 from rewind.cli.output.progress import ProgressLine
@@ -21,9 +21,18 @@ from rewind.errors import DAMAGED, DONE, FAILED, PARTIAL, UsageError
 from rewind.words import plural, safe, shown
 
 if TYPE_CHECKING:
+    from typing import TypedDict
+
     from rewind.checkpoint.repair.check_records import Problem
     from rewind.checkpoint.repair.damage import Lacks
     from rewind.checkpoint.repair.repair import Repaired
+    from rewind.cli.output.style import PathJson
+
+    class Affected(TypedDict):
+        checkpoint: str
+        files: int
+        paths: list[PathJson]
+        chat: str
 
 summary = "check every checkpoint, and repair what is damaged"
 examples = ("rewind validate", "rewind validate --deep        # read everything",
@@ -147,7 +156,7 @@ def _print_ok(controller: Controller, deep: bool) -> None:
     print(f"{paint('ok', 'green')}: {plural(count, 'checkpoint')}" + (", all content read" if deep else ""))
 
 
-def _affected(found: dict[str, Lacks]) -> list[dict[str, Any]]:
+def _affected(found: dict[str, Lacks]) -> list[Affected]:
     return [{"checkpoint": name, "files": lacks.files, "paths": [path_json(p) for p in lacks.paths],
              "chat": lacks.chat} for name, lacks in sorted(found.items())]
 

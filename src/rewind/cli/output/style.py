@@ -9,9 +9,20 @@ from rewind.words import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TextIO
+    from typing import TextIO, TypedDict
 
     from rewind.snapshot.trees.tree import TreeEntry
+
+    class _ExactPath(TypedDict, total=False):
+        path_b64: str
+
+    class PathJson(_ExactPath):
+        """`path_b64` is there where the name is not UTF-8."""
+
+        path: str
+
+    class PathWithReason(PathJson):
+        reason: str
 
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34",
           "magenta": "35", "cyan": "36"}
@@ -39,14 +50,18 @@ def visible(line: bytes) -> str:
     return "\t".join(shown(part) for part in line.split(b"\t"))
 
 
-def path_json(path: bytes, **more: object) -> dict[str, Any]:
+def path_json(path: bytes) -> PathJson:
     """A path in JSON: lossy text, and the exact bytes beside it when the text is lossy."""
+    text = path.decode("utf-8", "replace")
+    if text.encode("utf-8", "replace") == path:
+        return {"path": text}
     import base64
 
-    text = path.decode("utf-8", "replace")
-    exact = {} if text.encode("utf-8", "replace") == path else {
-        "path_b64": base64.b64encode(path).decode()}
-    return {"path": text, **exact, **more}
+    return {"path": text, "path_b64": base64.b64encode(path).decode()}
+
+
+def with_reason(path: bytes, reason: str) -> PathWithReason:
+    return {**path_json(path), "reason": reason}
 
 
 def kind_of(entry: TreeEntry) -> str:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from rewind.paths import Project
 
+    How = dict[str, Any]  # what a command gives `add_argument` by keyword: argparse decides what that may be
+
 # How every command that takes a checkpoint says so; `rewind help checkpoints` has the rest.
 SELECTOR = "number, name, `last`, `@`, `t4`, `10m`, or text of a prompt"
 
@@ -108,9 +110,9 @@ class _Plain:
     """Understands what is certain to be right: known switches, options with a value, positionals."""
 
     def __init__(self) -> None:
-        self.values: dict[str, Any] = {}
-        self._options: dict[str, dict[str, Any]] = {}
-        self._positionals: list[dict[str, Any]] = []
+        self.values: dict[str, object] = {}
+        self._options: dict[str, How] = {}
+        self._positionals: list[How] = []
 
     def add_argument(self, *names: str, **how: Any) -> None:
         unknown = set(how) - {"action", "nargs", "default", "type", "choices", "metavar", "help", "dest"}
@@ -127,7 +129,7 @@ class _Plain:
         else:
             self._positionals.append(how)
 
-    def parse(self, argv: list[str], more: Iterable[str]) -> dict[str, Any]:
+    def parse(self, argv: list[str], more: Iterable[str]) -> dict[str, object]:
         words, free = iter(argv), iter(self._positionals)
         for word in words:
             if not word.startswith("-"):
@@ -145,7 +147,7 @@ class _Plain:
             raise _NotPlain
         return self.values
 
-    def _take(self, how: dict[str, Any] | None, word: str) -> None:
+    def _take(self, how: How | None, word: str) -> None:
         if not (how and word) or how.get("nargs", "?") != "?" or word not in how.get("choices", (word,)):
             raise _NotPlain
         try:

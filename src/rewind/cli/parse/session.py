@@ -14,7 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Mapping
-    from typing import Any
 
     Args = argparse.Namespace
     Parser = argparse.ArgumentParser
@@ -98,7 +97,7 @@ def detail(text: str) -> None:
         note(f"verbose: {text}")
 
 
-def answer(args: Args, value: dict[str, Any], text: str | Callable[[], object], *notes: str,
+def answer(args: Args, value: Mapping[str, object], text: str | Callable[[], object], *notes: str,
            code: int = DONE) -> int:
     """How a command ends: one object with --json, else a sentence or what `text` prints, and notes; `code` is
     its exit code."""

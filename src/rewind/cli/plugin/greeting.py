@@ -16,7 +16,7 @@ from rewind.words import plural
 BAND = "plugin.band"
 
 
-def greeting(asked: Any, environ: Mapping[str, str]) -> dict[str, Any]:
+def greeting(asked: Any, environ: Mapping[str, str]) -> Mapping[str, object]:
     start, home = asked.project or current_dir(), rewind_home()
     project = find_project(start, home)
     settings, _ = load_usable(home, project.state if project else None)
@@ -37,7 +37,7 @@ def _first_problem(home: str, start: str, environ: Mapping[str, str]) -> str | N
     return f"Rewind: {found.message} {found.fix}".strip() if found else None
 
 
-def band(controller: Controller, asked: Any) -> dict[str, Any]:
+def band(controller: Controller, asked: Any) -> dict[str, str]:
     here = controller.here()
     changes = controller.changes_with(here) if here else None
     count = len(changes["files"]) + changes["more"] if changes else 0

@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewind.words import plural, safe, shortened, shown
 
 if TYPE_CHECKING:
+    from typing import TypedDict
+
     from rewind.checkpoint.rewind.files.file_plan import RestorePlan
     from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.transcript.place.boundary import Prompt
 
+    class PlanAnswer(TypedDict):
+        question: str
+        lines: list[str]
+        files: list[str]
+        diff: str
+        yes: str
+        digest: str
+        changes: int
+
+    class OutcomeAnswer(TypedDict):
+        resume: str | None  # the session to go on with
+        clear: bool  # an empty one is asked for
+        draft: str | None  # goes into the box
+        said: str
+
 MOST_FILES = 8
 _LONGEST = 70
 
 
-def plan_answer(plan: Plan, question: str, lines: list[str], yes: str, *, unsaid: str = "") -> dict[str, Any]:
+def plan_answer(plan: Plan, question: str, lines: list[str], yes: str, *, unsaid: str = "") -> PlanAnswer:
     """Without the notes that end with the id `unsaid`."""
     code = plan.code
     notes = [safe(note) for note in plan.all_notes() if not (unsaid and note.endswith(unsaid))]
@@ -40,8 +57,7 @@ def file_lines(code: RestorePlan) -> list[str]:
     return found if more <= 1 else [*found[:MOST_FILES], f"… and {more} more"]
 
 
-def outcome_answer(outcome: Outcome, said: str, way_back: str = "To undo: /goforward") -> dict[str, Any]:
-    """`resume` names the session to go on with; `clear` asks for an empty one; `draft` goes into the box."""
+def outcome_answer(outcome: Outcome, said: str, way_back: str = "To undo: /goforward") -> OutcomeAnswer:
     fork = outcome.chat.fork if outcome.chat else None
     clear = bool(outcome.start_anew)
     code = [counts(outcome.code)] if outcome.code and not outcome.code.empty else []

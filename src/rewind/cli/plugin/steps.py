@@ -3,6 +3,7 @@ forward again."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.log.operations import Operation
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target
+    from rewind.cli.plugin.plans import OutcomeAnswer, PlanAnswer
+
+    class GoBackPlan(PlanAnswer):
+        checkpoint: str  # empty where no file would change
 
 FOLLOW = "plugin.followRewind"
 _MOST_LINES = 300  # of a diff, in a pane
@@ -34,9 +39,10 @@ _LONGEST = 300
 
 # /goback [n] [--chat]
 
-def goback(controller: Controller, asked: Any) -> dict[str, Any]:
+def goback(controller: Controller, asked: Any) -> Mapping[str, object]:
     n, what = _typed(asked.typed)
-    return _go(controller, asked, BeforePrompts(n + asked.gone, asked.session), what)
+    target = BeforePrompts(n + asked.gone, asked.session)
+    return _go(controller, asked, target, what) if asked.digest else _ask(controller, target, what)
 
 
 def _typed(text: str) -> tuple[int, str]:
@@ -52,16 +58,21 @@ def _typed(text: str) -> tuple[int, str]:
 
 # a turn of /timeline
 
-def turn(controller: Controller, asked: Any) -> dict[str, Any]:
-    answer = _go(controller, asked, AtTurn(asked.of, uuid=asked.uuid), _typed(asked.typed)[1])
-    return answer if asked.digest else {**answer, "diff": _diff(controller, answer["checkpoint"])}
+def turn(controller: Controller, asked: Any) -> Mapping[str, object]:
+    target, what = AtTurn(asked.of, uuid=asked.uuid), _typed(asked.typed)[1]
+    if asked.digest:
+        return _go(controller, asked, target, what)
+    answer = _ask(controller, target, what)
+    return {**answer, "diff": _diff(controller, answer["checkpoint"])}
 
 
-def _go(controller: Controller, asked: Any, target: Target, what: str) -> dict[str, Any]:
-    if not asked.digest:
-        plan = controller.plan(target, what)
-        answer = plan_answer(plan, f"Go back to before {quoted(plan.prompts)}?", _about(plan), "Go back")
-        return {**answer, "checkpoint": plan.record.name if plan.record and answer["changes"] else ""}
+def _ask(controller: Controller, target: Target, what: str) -> GoBackPlan:
+    plan = controller.plan(target, what)
+    answer = plan_answer(plan, f"Go back to before {quoted(plan.prompts)}?", _about(plan), "Go back")
+    return {**answer, "checkpoint": plan.record.name if plan.record and answer["changes"] else ""}
+
+
+def _go(controller: Controller, asked: Any, target: Target, what: str) -> OutcomeAnswer:
     outcome = controller.go(target, what, digest=asked.digest)
     return outcome_answer(outcome, f"Went back to before {quoted(outcome.prompts)}")
 
@@ -88,7 +99,7 @@ def _diff(controller: Controller, checkpoint: str) -> str:
 
 # the client's own rewind
 
-def follow(controller: Controller, asked: Any) -> dict[str, Any]:
+def follow(controller: Controller, asked: Any) -> Mapping[str, object]:
     """The files to where the client has brought its conversation; that itself is the client's own affair."""
     target = BeforePrompts(asked.gone, asked.session)
     if asked.always:
@@ -113,7 +124,7 @@ def _by_shell(controller: Controller, asked: Any, plan: Plan) -> str:
 
 # /goforward: undo the last step, and return to the conversation that it left
 
-def goforward(controller: Controller, asked: Any) -> dict[str, Any]:
+def goforward(controller: Controller, asked: Any) -> Mapping[str, object]:
     """The plan names the session to resume *before* it is carried out: then the fork is not open any more,
     and can go to the trash if nothing was said in it."""
     if asked.digest:

@@ -8,14 +8,25 @@ from rewind.controller import PROMPT, Controller
 from rewind.words import safe
 
 if TYPE_CHECKING:
+    from typing import TypedDict
+
     from rewind.checkpoint.map.by_session import Item
     from rewind.checkpoint.map.turn_changes import Changes
+
+    class Row(TypedDict):
+        of: str
+        uuid: str
+        turn: int | None
+        depth: int
+        prompt: str
+        figures: str
+        here: bool
 
 MOST = 200
 _LONGEST = 200
 
 
-def timeline(controller: Controller, asked: Any) -> dict[str, Any]:
+def timeline(controller: Controller, asked: Any) -> dict[str, list[Row]]:
     """Newest last, as the conversation is read. A row goes to the moment before its prompt."""
     items = controller.map_by_session().items
     items = [item for item in items if item.kind == PROMPT and item.session][-MOST:]
@@ -28,7 +39,7 @@ def _session(item: Item) -> str:
     return item.session.session_id if item.session else ""
 
 
-def _row(item: Item, figures: dict[tuple[str, int], str], here: bool) -> dict[str, Any]:
+def _row(item: Item, figures: dict[tuple[str, int], str], here: bool) -> Row:
     text = safe(" ".join(item.text.split()))[:_LONGEST]
     return {"of": _session(item), "uuid": item.uuid, "turn": item.turn, "depth": item.depth, "prompt": text,
             "figures": figures.get((_session(item), item.turn or 0), ""), "here": here}

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint
@@ -36,6 +36,16 @@ from rewind.errors import DONE, PARTIAL, NotInitialised, UsageError
 from rewind.install.machine.installer import Registered
 from rewind.paths import Project, rewind_home
 from rewind.words import safe
+
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    class SettingJson(TypedDict):
+        key: str
+        value: object
+        source: str
+        default: object
+        meaning: str
 
 MODE = "storage.mode"
 summary = "show or change the settings"
@@ -217,7 +227,7 @@ def _wanted(key: str, asked: str | None) -> bool:
     return asked is None or key == asked or key.startswith(asked + ".")
 
 
-def _json(key: str, value: Any, source: str) -> dict[str, Any]:
+def _json(key: str, value: object, source: str) -> SettingJson:
     return {"key": key, "value": value, "source": source, "default": BY_KEY[key].default,
             "meaning": BY_KEY[key].meaning}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewind.cli.parse.session import Args, note
 from rewind.controller import load_usable
@@ -21,7 +21,14 @@ from rewind.paths import Project, current_dir
 from rewind.words import safe
 
 if TYPE_CHECKING:
+    from typing import TypedDict
+
     from rewind.agents.profile import Profile
+
+    class HooksJson(TypedDict):
+        agent: str
+        files: list[str]
+        problem: str | None
 
 
 def are_given(args: Args) -> bool:
@@ -86,7 +93,7 @@ def report_hooks(hooks: list[Registered], args: Args) -> None:
             print(f"{title} has no hooks of Rewind")
 
 
-def hooks_json(hooks: list[Registered]) -> list[dict[str, Any]]:
+def hooks_json(hooks: list[Registered]) -> list[HooksJson]:
     return [{"agent": one.profile.name, "files": one.files, "problem": one.problem or None} for one in hooks]
 
 

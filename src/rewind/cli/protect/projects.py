@@ -6,7 +6,7 @@ The checkpoints of a project that is gone can be written to another directory:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewind.cli.output.style import paint
 from rewind.cli.parse.session import Args, Parser, note, print_json
@@ -15,7 +15,18 @@ from rewind.paths import rewind_home
 from rewind.words import plural, safe
 
 if TYPE_CHECKING:
+    from typing import TypedDict
+
     from rewind.checkpoint.project.all_projects import ProjectInfo
+
+    class ProjectJson(TypedDict):
+        root: str
+        state: str
+        exists: bool
+        mode: str
+        checkpoints: int
+        last: str | None
+        places: list[str]
 
 summary = "list all your projects that have checkpoints"
 examples = ("rewind projects", "rewind projects --json",
@@ -41,7 +52,7 @@ def run(args: Args) -> int:
     return 0
 
 
-def _json(one: ProjectInfo) -> dict[str, Any]:
+def _json(one: ProjectInfo) -> ProjectJson:
     return {"root": one.root, "state": one.state, "exists": one.exists, "mode": one.mode,
             "checkpoints": one.checkpoints, "last": one.last or None, "places": one.places}
 

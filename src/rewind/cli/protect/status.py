@@ -5,18 +5,60 @@ With `--unprotected`: every path that the checkpoints do not hold, and why.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewind.cli.look.sessions import kept_json, tell_kept
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.output.style import paint, path_json
+from rewind.cli.output.style import paint, path_json, with_reason
 from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.cli.protect import unprotected
 from rewind.words import age, and_more, plural, safe, shown, size
 
 if TYPE_CHECKING:
+    from typing import TypedDict
+
     from rewind.checkpoint.project.missed import Missed
     from rewind.checkpoint.project.status import Status
+    from rewind.cli.output.style import PathJson, PathWithReason
+
+    class Newest(TypedDict):
+        name: str
+        createdAt: str
+
+    class Counts(TypedDict):
+        added: int
+        modified: int
+        deleted: int
+
+    class DiskJson(TypedDict):
+        bytes: int
+        maxBytes: int
+        remoteBytes: int
+        protectedBytes: int | None
+        protectedOverCap: bool
+
+    class _Unprotected(TypedDict, total=False):
+        unprotected: list[PathWithReason]
+
+    class StatusJson(_Unprotected):
+        root: str
+        state: str
+        mode: str
+        format: str
+        checkpoints: int
+        backups: int
+        damaged: list[str]
+        newest: Newest | None
+        here: str | None
+        comparedWith: str | None
+        changes: Counts
+        disk: DiskJson
+        position: str | None
+        canRedo: bool
+        interrupted: str | None
+        unfinishedForks: list[str]
+        torn: list[PathJson]
+        unprotectedCount: int
 
 summary = "show the project's state and what is not protected"
 examples = ("rewind status", "rewind status --unprotected   # what the checkpoints do not hold",
@@ -113,9 +155,9 @@ def _disk(status: Status) -> str:
     return f"{size(status.disk)} of {size(status.cap)}  {bar} {share:.0%}{remotes}"
 
 
-def _json(status: Status, with_paths: bool) -> dict[str, Any]:
+def _json(status: Status, with_paths: bool) -> StatusJson:
     added, modified, deleted = _counts(status)
-    found: dict[str, Any] = {
+    found: StatusJson = {
         "root": status.project.root, "state": status.project.state, "mode": status.project.mode,
         "format": status.format, "checkpoints": len(status.shown), "backups": status.backups,
         "damaged": status.damaged,
@@ -133,6 +175,6 @@ def _json(status: Status, with_paths: bool) -> dict[str, Any]:
         "torn": [path_json(path) for path in status.torn],
         "unprotectedCount": len(status.uncovered)}
     if with_paths:
-        found["unprotected"] = [path_json(path, reason=reason.decode("ascii", "replace"))
+        found["unprotected"] = [with_reason(path, reason.decode("ascii", "replace"))
                                 for path, reason in status.uncovered]
     return found

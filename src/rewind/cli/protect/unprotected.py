@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewind.cli.output.style import paint
 from rewind.cli.parse.session import note
@@ -65,7 +65,7 @@ def _in_order(reasons: set[bytes]) -> list[bytes]:
     return [reason for reason in _HINTS if reason in reasons] + sorted(reasons - _HINTS.keys())
 
 
-def _heading(reason: bytes, values: dict[str, Any]) -> str:
+def _heading(reason: bytes, values: dict[str, object]) -> str:
     if reason in _HEADINGS:
         return _HEADINGS[reason].format(**values)
     return safe(explain(reason.decode("ascii", "replace")))

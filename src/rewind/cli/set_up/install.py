@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rewind.cli.output.ask import ask_choice, ask_yes, has_terminal
 from rewind.cli.output.style import paint
@@ -30,6 +30,24 @@ from rewind.install.machine.installer import (
 from rewind.install.machine.library import own_package
 from rewind.paths import rewind_home
 from rewind.words import safe
+
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    from rewind.cli.protect.hook_options import HooksJson
+
+    class InstallJson(TypedDict):
+        version: str
+        upgrade: bool
+        system: str
+        python: str | None
+        link: str | None
+        tier: str
+        hooks: list[HooksJson]
+        plugins: list[str]
+        ui: bool
+        warnings: list[str]
+        dryRun: bool
 
 summary = "set up the command and the hooks of your agents, or upgrade them"
 examples = ("rewind install", "rewind install --yes --tier aggressive --agents claude",
@@ -169,7 +187,7 @@ def _show(plan: Plan) -> None:
         print("  ui       to be installed from the network")
 
 
-def _json(plan: Plan, done: Installed | None) -> dict[str, Any]:
+def _json(plan: Plan, done: Installed | None) -> InstallJson:
     hooks = done.hooks if done else [Registered(profile, []) for profile in plan.agents]
     return {"version": plan.version, "upgrade": plan.is_upgrade, "system": plan.system.folder,
             "python": done.python if done else None, "link": done.link if done else None, "tier": plan.tier,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rewind.cli.output.ask import ask_yes, has_terminal
 from rewind.cli.output.style import paint
@@ -18,6 +18,20 @@ from rewind.install.machine.library import own_package
 from rewind.install.machine.uninstaller import Uninstall, Uninstalled
 from rewind.paths import current_dir, find_project, rewind_home
 from rewind.words import safe
+
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    class ProjectPlace(TypedDict):
+        root: str
+        state: str
+
+    class UninstallJson(TypedDict):
+        removed: list[str]
+        hooks: list[str]
+        remaining: list[ProjectPlace]
+        problems: list[str]
+        dryRun: bool
 
 summary = "remove Rewind; the checkpoints of your projects stay"
 examples = ("rewind uninstall --dry-run", "rewind uninstall", "rewind uninstall --yes")
@@ -96,7 +110,7 @@ def _tell_remaining(plan: Uninstall) -> None:
     print(f"To remove them: rm -rf {safe(shlex.quote(first))}")
 
 
-def _json(plan: Uninstall, done: Uninstalled | None, dry_run: bool = True) -> dict[str, Any]:
+def _json(plan: Uninstall, done: Uninstalled | None, dry_run: bool = True) -> UninstallJson:
     gone = [plan.link] if plan.link else []
     return {"removed": done.removed if done else [*gone, *plan.plugins, *plan.paths],
             "hooks": done.files if done else plan.hook_files,

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.select.last_prompt import LastPrompt
     from rewind.checkpoint.turns.blame.blame import BlamedLine
     from rewind.snapshot.trees.tree import TreeEntry
+    from rewind.web.reads import answers, parts
 
 NOW = "now"
 _MOST_LISTED = 2000
@@ -35,7 +36,7 @@ _MOST_REMEMBERED = 10
 
 # the tree
 
-def tree(controller: Controller, query: Query) -> dict[str, Any]:
+def tree(controller: Controller, query: Query) -> answers.Tree:
     """One folder, or with `q` all paths that contain a text."""
     at, words = query.checkpoint_or_now("at"), query.text("q", 200).strip().casefold()
     heat = _heat(controller, at)
@@ -71,7 +72,7 @@ def _heat(controller: Controller, at: str | None) -> Heat:
     return _HEAT[key]
 
 
-def _folder(side: Side, heat: Heat, folder: bytes, with_gone: bool) -> list[dict[str, Any]]:
+def _folder(side: Side, heat: Heat, folder: bytes, with_gone: bool) -> list[parts.Entry]:
     prefix = folder + b"/" if folder else b""
     entries = _entries(side, folder)
     gone = {path[len(prefix):].split(b"/")[0] for path in heat.gone if path.startswith(prefix)}
@@ -94,7 +95,7 @@ def _entries(side: Side, folder: bytes) -> dict[bytes, TreeEntry] | None:
     return found.entries
 
 
-def _search(side: Side, heat: Heat, words: str, with_gone: bool) -> Iterator[dict[str, Any]]:
+def _search(side: Side, heat: Heat, words: str, with_gone: bool) -> Iterator[parts.Entry]:
     for path, entry in every_path(side.root, side.tree):
         if entry.kind != DIR and words in shapes.path_text(path).casefold():
             yield _entry(path, entry, heat)
@@ -103,24 +104,24 @@ def _search(side: Side, heat: Heat, words: str, with_gone: bool) -> Iterator[dic
             yield _gone(path, heat)
 
 
-def _entry(path: bytes, entry: TreeEntry, heat: Heat) -> dict[str, Any]:
+def _entry(path: bytes, entry: TreeEntry, heat: Heat) -> parts.Entry:
     kind = _KINDS.get(entry.kind, "file")
     return {**_named(path), "kind": kind, "gone": False, **_changes(path, kind == "folder", heat),
             "size": entry.size if kind == "file" else None}
 
 
-def _gone(path: bytes, heat: Heat) -> dict[str, Any]:
+def _gone(path: bytes, heat: Heat) -> parts.Entry:
     kind = "file" if path in heat.gone else "folder"
     return {**_named(path), "kind": kind, "gone": True, **_changes(path, kind == "folder", heat),
             "size": None}
 
 
-def _named(path: bytes) -> dict[str, str]:
+def _named(path: bytes) -> parts.PathName:
     text = shapes.path_text(path)
     return {"path": text, "name": text.rsplit("/", 1)[-1]}
 
 
-def _changes(path: bytes, is_folder: bool, heat: Heat) -> dict[str, Any]:
+def _changes(path: bytes, is_folder: bool, heat: Heat) -> parts.EntryChanges:
     """Of a folder those of all that is in it."""
     paths = [one for one in heat.times if one.startswith(path + b"/")] if is_folder else [path]
     last = max((heat.last[one] for one in paths if one in heat.last), key=lambda r: r.sequence, default=None)
@@ -129,7 +130,7 @@ def _changes(path: bytes, is_folder: bool, heat: Heat) -> dict[str, Any]:
             "last": {"checkpoint": last.name, "createdAt": last.created_at} if last else None}
 
 
-def _words(controller: Controller, at: str | None) -> dict[str, Any]:
+def _words(controller: Controller, at: str | None) -> parts.Point:
     """A point as a person would name it."""
     if at is None:
         return {"name": NOW, "words": "now", "createdAt": None, "prompt": None}
@@ -146,7 +147,7 @@ def _turn_words(record: Record, prompt: LastPrompt | None) -> str:
     return f"after turn {prompt.turn}" if event == "Stop" and prompt else ""
 
 
-def _prompt(prompt: LastPrompt | None) -> dict[str, Any] | None:
+def _prompt(prompt: LastPrompt | None) -> parts.PromptOf | None:
     if prompt is None:
         return None
     return {"sessionId": prompt.session_id, "turn": prompt.turn, "text": prompt.text[:300]}
@@ -160,17 +161,17 @@ def _file(controller: Controller, query: Query) -> tuple[str | None, bytes]:
         return at, _path(query, "path", side, _heat(controller, at))
 
 
-def log(controller: Controller, query: Query) -> dict[str, Any]:
+def log(controller: Controller, query: Query) -> answers.FileLog:
     """As `rewind log`: the checkpoints and operations that changed a file, newest first."""
     _, path = _file(controller, query)
     count = query.number("count", _MOST_CHANGES, low=1, high=_MOST_CHANGES)
-    damaged: dict[str, Any] = {}
+    damaged: dict[str, RewindError] = {}
     found = list(islice(controller.log(path, damaged), count + 1))
     return {"path": query.text("path", 4096), "changes": [_logged(controller, one) for one in found[:count]],
             "more": len(found) > count, "leftOut": len(damaged)}
 
 
-def _logged(controller: Controller, entry: LogEntry) -> dict[str, Any]:
+def _logged(controller: Controller, entry: LogEntry) -> answers.FileChange:
     record, op = entry.record, entry.operation
     known = [one.counts for one in entry.compared() if one.counts]
     return {"checkpoint": record.name, "operation": op.id if op else None,
@@ -179,7 +180,7 @@ def _logged(controller: Controller, entry: LogEntry) -> dict[str, Any]:
             "text": controller.describe(op) if op else record.description, "prompt": _prompt(entry.prompt)}
 
 
-def blame(controller: Controller, query: Query) -> dict[str, Any]:
+def blame(controller: Controller, query: Query) -> answers.Blame:
     """As `rewind blame`: the lines in colours, and in runs who wrote them."""
     at, path = _file(controller, query)
     start = query.number("from", 1, low=1)
@@ -190,7 +191,8 @@ def blame(controller: Controller, query: Query) -> dict[str, Any]:
             "why": why}
 
 
-def _lines(controller: Controller, path: bytes, at: str | None) -> tuple[list[BlamedLine], Any]:
+def _lines(controller: Controller, path: bytes, at: str | None,
+           ) -> tuple[list[BlamedLine], answers.WhyNoLines | None]:
     """What has no lines is no mistake of who asks: a binary file, a link, one that is not there."""
     try:
         return controller.blame(path, at).lines, None
@@ -212,7 +214,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST_LINE else text[:_LONGEST_LINE] + "…"
 
 
-def _runs(lines: list[BlamedLine]) -> Iterator[dict[str, Any]]:
+def _runs(lines: list[BlamedLine]) -> Iterator[parts.LineAuthor]:
     """Lines one after another that came with the same change."""
     def change(line: BlamedLine) -> tuple[Any, ...]:
         return line.author, line.record, line.commit and line.commit.id, line.path
@@ -221,7 +223,7 @@ def _runs(lines: list[BlamedLine]) -> Iterator[dict[str, Any]]:
         yield {**author(first), "lines": 1 + len(others)}
 
 
-def author(line: BlamedLine) -> dict[str, Any]:
+def author(line: BlamedLine) -> parts.LineAuthor:
     by, record, commit = line.author, line.record, line.commit
     return {"lines": 0, "who": line.who, "sessionId": by.session, "turn": by.turn, "prompt": by.prompt[:300],
             "checkpoint": record.name if record and not commit else None, "saved": record is not None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewind.controller import Controller, iso_time
 from rewind.web.reads import shapes
@@ -10,6 +10,7 @@ from rewind.web.reads.query import Query
 
 if TYPE_CHECKING:
     from rewind.checkpoint.map.turn_map import MapRow
+    from rewind.web.reads import answers
 
 _MOST = 500
 _AROUND = 10  # rows behind the one that was asked for
@@ -17,7 +18,7 @@ _PATIENCE = 1.5  # seconds in which changes are counted; the page asks again for
 _KINDS = ("all", "turn", "edit", "checkpoint", "operation")
 
 
-def history(controller: Controller, query: Query) -> dict[str, Any]:
+def history(controller: Controller, query: Query) -> answers.History:
     """Newest first. `q` looks for words in prompts, descriptions and the names of changed files."""
     kind, words = query.choice("kind", _KINDS), query.text("q", 200).strip().casefold()
     rows = controller.turn_map()
@@ -64,7 +65,7 @@ def _touches(row: MapRow, words: str) -> bool:
     return any(words in file["path"].casefold() for file in (row.changes or {}).get("files", ()))
 
 
-def _row(controller: Controller, row: MapRow) -> dict[str, Any]:
+def _row(controller: Controller, row: MapRow) -> answers.HistoryRow:
     op = row.op
     before, after = (op.before, op.checkpoint) if op else (
         row.before.name if row.before else "", row.after.name if row.after else "")
@@ -74,4 +75,4 @@ def _row(controller: Controller, row: MapRow) -> dict[str, Any]:
             "checkpoints": _names(row), "sessionId": row.session, "turn": row.turn,
             "abandoned": row.abandoned, "ended": row.ended, "here": row.here, "label": row.label or None,
             "saved": row.record.kind if row.record else None, "undone": bool(op and op.undone),
-            "changes": found and shapes.change_counts(found)}
+            "changes": shapes.change_counts(found) if found else None}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewind.controller import Difference, comparisons, patch_lines
 from rewind.controller import comparing as c
@@ -11,12 +11,13 @@ from rewind.web.render.rows import Row, rows_of
 if TYPE_CHECKING:
     from rewind.snapshot.diff.compare import Comparison
     from rewind.snapshot.trees.tree import TreeEntry
+    from rewind.web.reads import parts
 
 MOST_BYTES = 200 << 10
 _MOST_FILES = 50
 
 
-def file_lines(text: str, one: Comparison) -> dict[str, Any]:
+def file_lines(text: str, one: Comparison) -> parts.FileLines:
     """One file of a difference, line by line."""
     counts = one.counts
     return {"path": text, "status": status_of(one.old, one.new), "verdict": one.verdict,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewind import __version__
 from rewind.controller import Controller
@@ -16,8 +16,11 @@ from rewind.web.reads.query import Query
 if TYPE_CHECKING:
     from rewind.checkpoint.conversations.compare_sessions import Compared
     from rewind.checkpoint.conversations.session_tree import SessionInfo
+    from rewind.checkpoint.map.turn_views import TurnPage
     from rewind.checkpoint.rewind.log.operations import Operation
+    from rewind.transcript.turns.turn_figures import TurnFigures
     from rewind.transcript.turns.turn_pages import Match
+    from rewind.web.reads import answers, parts
 
 _FROM_THE_END = -1_000_000_000  # a number below 0 counts from there
 _MOST_TURNS = 100
@@ -28,7 +31,7 @@ _LONGEST_BLOCK = 1 << 20
 _AROUND = 10  # checkpoints that are shown behind the one that was asked for
 
 
-def project(controller: Controller, query: Query | None = None) -> dict[str, Any]:
+def project(controller: Controller, query: Query | None = None) -> answers.Project:
     records, here = controller.list_checkpoints(backups=True), controller.here()
     missed = controller.missed()
     return {
@@ -43,11 +46,11 @@ def project(controller: Controller, query: Query | None = None) -> dict[str, Any
         "interrupted": interrupted(controller), "turnRunning": controller.is_turn_running()}
 
 
-def _operation(controller: Controller, op: Operation | None) -> dict[str, Any] | None:
+def _operation(controller: Controller, op: Operation | None) -> parts.OperationName | None:
     return {"id": op.id, "at": op.at, "text": controller.describe(op)} if op else None
 
 
-def interrupted(controller: Controller) -> dict[str, Any] | None:
+def interrupted(controller: Controller) -> answers.Interrupted | None:
     op = controller.interrupted()
     if not op:
         return None
@@ -55,15 +58,16 @@ def interrupted(controller: Controller) -> dict[str, Any] | None:
             "message": f"Some files are as in {op.checkpoint}, others are not yet. Undo it, or finish it."}
 
 
-def sessions(controller: Controller, query: Query) -> dict[str, Any]:
+def sessions(controller: Controller, query: Query) -> answers.Sessions:
     infos = controller.sessions()
-    trash = {one["sessionId"]: {"sessionId": one["sessionId"], "title": one["title"]}
-             for one in controller.deleted_forks()}
+    trash: dict[str | None, answers.DeletedFork] = {
+        one["sessionId"]: {"sessionId": one["sessionId"], "title": one["title"]}
+        for one in controller.deleted_forks()}
     return {"sessions": [shapes.session(controller, info) for info in infos],
             "trash": list(trash.values()), "warnings": _warnings(controller, infos)}
 
 
-def graph(controller: Controller, query: Query) -> dict[str, Any]:
+def graph(controller: Controller, query: Query) -> answers.Graph:
     """What the sessions' own list does not tell of how they part."""
     infos = controller.sessions()
     rewinds, at = controller.native_rewinds(infos), controller.stands_at(infos)
@@ -73,7 +77,7 @@ def graph(controller: Controller, query: Query) -> dict[str, Any]:
                         for id, found in rewinds.items() for one in found]}
 
 
-def _warnings(controller: Controller, infos: list[SessionInfo]) -> list[dict[str, Any]]:
+def _warnings(controller: Controller, infos: list[SessionInfo]) -> list[parts.WarnedWithHint]:
     most = controller.setting("branches.max")
     made = sum(1 for info in infos if info.made_by_rewind)
     if made <= most:
@@ -82,19 +86,19 @@ def _warnings(controller: Controller, infos: list[SessionInfo]) -> list[dict[str
              "hint": "Select those you do not need and delete them; that can be undone."}]
 
 
-def turns(controller: Controller, query: Query) -> dict[str, Any]:
+def turns(controller: Controller, query: Query) -> answers.TurnPage:
     start = query.number("from", 1, low=_FROM_THE_END)
     count = query.number("count", 30, low=1, high=_MOST_TURNS)
     return _turns(controller, query.session, start, count, _rendered(query))
 
 
-def last_turns(controller: Controller, session: str) -> dict[str, Any]:
+def last_turns(controller: Controller, session: str) -> answers.TurnPage:
     """The last two, as a page that follows the session gets them: what the one before changed is known when
     the next begins."""
     return _turns(controller, session, -2, 2, True)
 
 
-def _turns(controller: Controller, session: str, start: int, count: int, rendered: bool) -> dict[str, Any]:
+def _turns(controller: Controller, session: str, start: int, count: int, rendered: bool) -> answers.TurnPage:
     # Asked before and after they are read: either may be why they say that they cannot be rewound to.
     before = controller.is_busy(session)
     page = controller.turns(session, start, count)
@@ -108,7 +112,7 @@ def _rendered(query: Query) -> bool:
     return query.choice("render", ("text", "html")) == "html"
 
 
-def block(controller: Controller, query: Query) -> dict[str, Any]:
+def block(controller: Controller, query: Query) -> answers.OneBlock:
     """One block of a turn with all that was said in it."""
     said = controller.said(query.session, query.place("n"), _LONGEST_BLOCK)
     at = query.place("block", low=0)
@@ -117,7 +121,7 @@ def block(controller: Controller, query: Query) -> dict[str, Any]:
     return {"block": shapes.whole_block(said.blocks[at])}
 
 
-def one_turn(controller: Controller, query: Query) -> dict[str, Any]:
+def one_turn(controller: Controller, query: Query) -> answers.OneTurn:
     before = controller.is_busy(query.session)
     page = controller.turns(query.session, query.place("n"), 1, whole=True)
     if not page.turns:
@@ -126,13 +130,13 @@ def one_turn(controller: Controller, query: Query) -> dict[str, Any]:
             "turn": shapes.turn(page.turns[0], _rendered(query))}
 
 
-def outline(controller: Controller, query: Query) -> dict[str, Any]:
+def outline(controller: Controller, query: Query) -> answers.Outline:
     index = controller.turn_index(query.session)
     start = _start(query, index.total)
     count = query.number("count", _MOST_OUTLINED, low=1, high=_MOST_OUTLINED)
     rows = index.turns(max(1, start - 1), start + count - 1)
     before = rows[0].offset if rows and rows[0].turn == start - 1 else -1
-    found = []
+    found: list[parts.TurnTitle] = []
     for row in rows:
         if row.turn is not None and row.turn >= start:
             found.append({"turn": row.turn, "prompt": row.prompt[:120], "timestamp": row.stamp,
@@ -146,12 +150,12 @@ def _start(query: Query, total: int) -> int:
     return max(1, total + 1 + start if start < 0 else start)
 
 
-_FIGURES: dict[str, dict[int, Any]] = {}  # session -> what was read of its turns
+_FIGURES: dict[str, dict[int, TurnFigures]] = {}  # session -> what was read of its turns
 _MOST_REMEMBERED = 20
 _PATIENCE = 1.5  # seconds in which changes are counted; the page asks again for the rest
 
 
-def shape(controller: Controller, query: Query) -> dict[str, Any]:
+def shape(controller: Controller, query: Query) -> answers.SessionShape:
     """Every turn in a few numbers, and the marks on the session."""
     found = controller.shape(query.session, _known(query.session), _PATIENCE)
     start = max(1, query.number("from", 1))
@@ -159,13 +163,13 @@ def shape(controller: Controller, query: Query) -> dict[str, Any]:
             "turns": [shapes.turn_figures(one) for one in found.turns[start - 1:]]}
 
 
-def _known(session: str) -> dict[int, Any]:
+def _known(session: str) -> dict[int, TurnFigures]:
     if session not in _FIGURES and len(_FIGURES) >= _MOST_REMEMBERED:
         _FIGURES.pop(next(iter(_FIGURES)), None)
     return _FIGURES.setdefault(session, {})
 
 
-def search(controller: Controller, query: Query) -> dict[str, Any]:
+def search(controller: Controller, query: Query) -> answers.Matches:
     matches, more = controller.search(query.session, _wanted(query))
     return {"matches": [_match(match) for match in matches], "more": more}
 
@@ -177,7 +181,7 @@ def _wanted(query: Query) -> str:
     return text
 
 
-def _match(found: Match) -> dict[str, Any]:
+def _match(found: Match) -> parts.Match:
     return {"turn": found.turn, "where": found.where, "snippet": found.snippet, "block": found.block}
 
 
@@ -185,10 +189,11 @@ _MOST_FOUND = 20  # of one session
 _LOOKING = 4.0  # seconds
 
 
-def find(controller: Controller, query: Query) -> dict[str, Any]:
+def find(controller: Controller, query: Query) -> answers.Found:
     """In all sessions, the latest first: what was said, and which files turns touched."""
     text = _wanted(query)
-    until, found, more, complete = time.monotonic() + _LOOKING, [], False, True
+    found: list[answers.SessionMatches] = []
+    until, more, complete = time.monotonic() + _LOOKING, False, True
     infos = controller.sessions()
     known = {info.session_id for info in infos}
     for info in infos:
@@ -207,17 +212,18 @@ def find(controller: Controller, query: Query) -> dict[str, Any]:
     return {"found": found, "more": more, "complete": complete}
 
 
-def _touched(controller: Controller, session: str, text: str) -> tuple[list[dict[str, Any]], bool]:
+def _touched(controller: Controller, session: str, text: str) -> tuple[list[parts.Match], bool]:
     """Files with such a name that turns changed, and whether all turns are counted by now."""
     wanted = text.casefold()
     shape = controller.shape(session, _known(session), _PATIENCE)
-    found = [{"turn": one.row.turn, "where": "file", "snippet": file["path"], "status": file["status"]}
+    found: list[parts.Match] = [
+            {"turn": one.row.turn or 0, "where": "file", "snippet": file["path"], "status": file["status"]}
              for one in reversed(shape.turns) for file in (one.changes or {}).get("files", ())
              if wanted in file["path"].casefold()]
     return found[:_MOST_FOUND // 2], shape.complete
 
 
-def future(controller: Controller, query: Query) -> dict[str, Any]:
+def future(controller: Controller, query: Query) -> answers.Future:
     """The parent's turns after the cut, counted from 1 there."""
     info = _info(controller, query.session)
     parents = {one.session_id: one for one in controller.sessions()}
@@ -238,28 +244,32 @@ def _info(controller: Controller, session_id: str) -> SessionInfo:
     return controller.session(file.session_id)
 
 
-def compare(controller: Controller, query: Query) -> dict[str, Any]:
+def compare(controller: Controller, query: Query) -> answers.Compared:
     ids = [controller.session_file(query.text(key, 200)).session_id for key in ("a", "b")]
     a, b, found = controller.compare_sessions(*ids)
-    sides = {key: {"session": shapes.session(controller, info), "total": page.total,
-                   "turns": [shapes.turn(view, _rendered(query)) for view in page.turns]}
-             for key, info, page in (("a", a, found.a), ("b", b, found.b))}
-    return {"common": found.common, **sides, "code": _code_of_both(found)}
+    return {"common": found.common, "a": _side(controller, query, a, found.a),
+            "b": _side(controller, query, b, found.b), "code": _code_of_both(found)}
 
 
-def _code_of_both(found: Compared) -> dict[str, Any]:
+def _side(controller: Controller, query: Query, info: SessionInfo, page: TurnPage) -> answers.Side:
+    return {"session": shapes.session(controller, info), "total": page.total,
+            "turns": [shapes.turn(view, _rendered(query)) for view in page.turns]}
+
+
+def _code_of_both(found: Compared) -> answers.CodeOfBoth:
     """A side without a checkpoint is null, and then so are the lists: nobody knows."""
-    names = [record.name if record else None for record in (found.code_a, found.code_b)]
-    code: dict[str, Any] = {"a": names[0], "b": names[1]}
-    for key, was, now in (("added", False, True), ("modified", True, True), ("deleted", True, False)):
-        paths = None if found.changes is None else [
-            path for path, then, later in found.changes if (then, later) == (was, now)]
-        code[key] = None if paths is None else shapes.listed(paths)
-        code[f"{key}Count"] = None if paths is None else len(paths)
-    return code
+    a, b = (record.name if record else None for record in (found.code_a, found.code_b))
+    if found.changes is None:
+        return {"a": a, "b": b, "added": None, "addedCount": None, "modified": None, "modifiedCount": None,
+                "deleted": None, "deletedCount": None}
+    added, modified, deleted = ([path for path, then, later in found.changes if (then, later) == sides]
+                                for sides in ((False, True), (True, True), (True, False)))
+    return {"a": a, "b": b, "added": shapes.listed(added), "addedCount": len(added),
+            "modified": shapes.listed(modified), "modifiedCount": len(modified),
+            "deleted": shapes.listed(deleted), "deletedCount": len(deleted)}
 
 
-def checkpoints(controller: Controller, query: Query) -> dict[str, Any]:
+def checkpoints(controller: Controller, query: Query) -> answers.Checkpoints:
     records = controller.list_checkpoints(backups=True)
     before = query.number("before", 0, low=0)
     count = query.number("count", 50, low=1, high=_MOST_CHECKPOINTS)
@@ -274,7 +284,7 @@ def checkpoints(controller: Controller, query: Query) -> dict[str, Any]:
         {**shapes.checkpoint(r), **shapes.row_changes(changes, r)} for r in found[:count]]}
 
 
-def diff(controller: Controller, query: Query) -> dict[str, Any]:
+def diff(controller: Controller, query: Query) -> answers.Diff:
     path = query.text("path", 4096)
     name, to = query.checkpoint, query.checkpoint_or_now("to")
     paths = [named_path(path, lambda: paths_in(controller.diff(name, to)))] if path else None
@@ -288,7 +298,7 @@ def diff(controller: Controller, query: Query) -> dict[str, Any]:
                 "patch": text, "binary": shapes.listed(binary)}
 
 
-def operations(controller: Controller, query: Query) -> dict[str, Any]:
+def operations(controller: Controller, query: Query) -> answers.Operations:
     """The log, newest first."""
     found = reversed(controller.operations())
     return {"operations": [{"id": op.id, "at": op.at, "command": op.command, "text": controller.describe(op),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewind.controller import Controller, Difference, hunks
 from rewind.controller import comparing as c
@@ -13,9 +13,13 @@ from rewind.web.reads.paths import named_path, paths_in
 from rewind.web.reads.query import Query
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from rewind.checkpoint.map.turn_changes import TurnChanges
     from rewind.snapshot.diff.compare import Comparison
     from rewind.snapshot.trees.tree import TreeEntry
+    from rewind.web.reads import answers, parts
+    from rewind.web.render.rows import Row
 
     Change = tuple[bytes, TreeEntry | None, TreeEntry | None]
 
@@ -24,10 +28,10 @@ _COUNTED = 300  # files whose lines are counted
 _NOW = "now"
 
 
-def review(controller: Controller, query: Query) -> dict[str, Any]:
+def review(controller: Controller, query: Query) -> answers.Review:
     """The files, and both ends in words."""
     start, end, words = _ends(controller, query)
-    files = []
+    files: list[answers.ChangedFile] = []
     with _difference(controller, start, end) as difference:
         for number, change in enumerate(_turned(start, difference)[:_MOST_FILES]):
             one = _compared(start, difference, change) if number < _COUNTED else None
@@ -40,7 +44,7 @@ def review(controller: Controller, query: Query) -> dict[str, Any]:
             "removed": sum(one["removed"] or 0 for one in files)}
 
 
-def file(controller: Controller, query: Query) -> dict[str, Any]:
+def file(controller: Controller, query: Query) -> answers.FileReview:
     """One of the files, line by line."""
     start, end, _ = _ends(controller, query)
     text = query.text("path", 4096)
@@ -54,11 +58,12 @@ def file(controller: Controller, query: Query) -> dict[str, Any]:
         return {**shown, "hunks": _hunks(one, shown["rows"]) if start != _NOW else []}
 
 
-def _hunks(one: Comparison, rows: list[list[Any]]) -> list[dict[str, Any]]:
+def _hunks(one: Comparison, rows: list[Row]) -> list[parts.HunkRow]:
     """Each by its id and the row of its first change."""
     if one.verdict != c.TEXT:
         return []
-    found, at = [], 0
+    found: list[parts.HunkRow] = []
+    at = 0
     for hunk in hunks(one.old_lines, one.new_lines, one.blocks):
         low, high = hunk.old_range
         first = next((n for n in range(at, len(rows)) if _is_in(rows[n], low, high, hunk.new_start)), None)
@@ -68,12 +73,12 @@ def _hunks(one: Comparison, rows: list[list[Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def _is_in(row: list[Any], low: int, high: int, new_start: int) -> bool:
+def _is_in(row: Row, low: int, high: int, new_start: int) -> bool:
     kind, before, after = row[:3]
     return bool(low < before <= high if kind == "del" else kind == "add" and after > new_start)
 
 
-def _ends(controller: Controller, query: Query) -> tuple[str, str, dict[str, str]]:
+def _ends(controller: Controller, query: Query) -> tuple[str, str, answers.Ends]:
     if query.text("session", 200):
         return _of_turns(controller, query)
     names = [query.text(key, 100) or _NOW for key in ("from", "to")]
@@ -81,12 +86,13 @@ def _ends(controller: Controller, query: Query) -> tuple[str, str, dict[str, str
     return start, end, {"from": _words(controller, start), "to": _words(controller, end)}
 
 
-def _of_turns(controller: Controller, query: Query) -> tuple[str, str, dict[str, str]]:
+def _of_turns(controller: Controller, query: Query) -> tuple[str, str, answers.Ends]:
     session = controller.session_file(query.text("session", 200)).session_id
     first = query.number("turn", 1, low=1)
     last = max(first, query.number("last", first, low=1))
     ends = [_changes(controller, session, number) for number in (first, last)]
-    words = {"from": f"before turn {first}", "to": f"after turn {last}" if last > first else "after"}
+    words: answers.Ends = {"from": f"before turn {first}",
+                           "to": f"after turn {last}" if last > first else "after"}
     return ends[0]["from"], ends[1]["to"], words
 
 
@@ -104,7 +110,8 @@ def _words(controller: Controller, name: str) -> str:
     return controller.find(name).description or name
 
 
-def _difference(controller: Controller, start: str, end: str, paths: list[bytes] | None = None) -> Any:
+def _difference(controller: Controller, start: str, end: str,
+                paths: list[bytes] | None = None) -> AbstractContextManager[Difference]:
     """The older side of it may be `now`; then both are exchanged when they are read."""
     if start == _NOW:
         return controller.diff(end, None, paths=paths)

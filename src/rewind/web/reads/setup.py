@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewind.controller import Controller
 from rewind.errors import RewindError
@@ -13,11 +13,12 @@ from rewind.web.reads.query import Query
 
 if TYPE_CHECKING:
     from rewind.agents.profile import Profile
+    from rewind.web.reads import answers
 
 REGISTER = "rewind config --register-hooks"
 
 
-def setup(controller: Controller, query: Query) -> dict[str, Any]:
+def setup(controller: Controller, query: Query) -> answers.Setup:
     home, root = controller.project.home, controller.project.root
     used = {profile.name for profile in agents_found(home)}
     return {"register": REGISTER, "agents": [

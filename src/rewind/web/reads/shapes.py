@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewind.controller import Controller, iso_time, seconds_between
 from rewind.web.render.markdown import markdown
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.files.file_plan import RestorePlan
     from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.transcript.turns.turn_blocks import TurnText
+    from rewind.web.reads import parts
 
 MOST_LISTED = 500
 
@@ -33,7 +34,7 @@ def listed(paths: list[bytes], limit: int = MOST_LISTED) -> list[str]:
     return [path_text(path) for path in paths[:limit]]
 
 
-def session(controller: Controller, info: SessionInfo) -> dict[str, Any]:
+def session(controller: Controller, info: SessionInfo) -> parts.Session:
     file, branch = info.file, info.branch or {}
     return {
         "sessionId": info.session_id, "agent": file.profile.name, "agentTitle": file.profile.title,
@@ -53,7 +54,7 @@ def _resume(controller: Controller, info: SessionInfo) -> str:
         return ""  # deleted since
 
 
-def turn(view: TurnView, rendered: bool = False) -> dict[str, Any]:
+def turn(view: TurnView, rendered: bool = False) -> parts.Turn:
     text = view.text
     return {
         "turn": text.row.turn, "uuid": text.row.uuid, "timestamp": text.row.stamp, "prompt": text.prompt,
@@ -71,7 +72,7 @@ def _is_cut(text: TurnText) -> bool:
     return text.truncated and (len(text.blocks) >= 2000 or any(len(one) in (500, 20_000) for one in said))
 
 
-def brief(block: dict[str, Any]) -> dict[str, Any]:
+def brief(block: parts.Block) -> parts.ShownBlock:
     """A block as the page shows it before it is unfolded; the rest is asked for by `block`."""
     if block["kind"] == "text":
         return {"kind": "text", "html": markdown(block["text"])}
@@ -79,33 +80,35 @@ def brief(block: dict[str, Any]) -> dict[str, Any]:
         return {"kind": "thinking", "text": block["text"][:160], "size": len(block["text"])}
     if block["kind"] == "tool":
         size = len(block["input"]) + len(block["result"] or "")
-        return {**{key: block[key] for key in ("kind", "id", "name", "summary", "isError")},
-                "about": kind_of(block["name"]), "done": block["result"] is not None, "size": size}
+        return {"kind": "tool", "id": block["id"], "name": block["name"], "summary": block["summary"],
+                "isError": block["isError"], "about": kind_of(block["name"]),
+                "done": block["result"] is not None, "size": size}
     return block
 
 
-def whole_block(block: dict[str, Any]) -> dict[str, Any]:
+def whole_block(block: parts.Block) -> parts.Block:
     if block["kind"] in ("text", "thinking"):
         return {**block, "html": markdown(block["text"])}
     return {**block, **tool_view(block)} if block["kind"] == "tool" else block
 
 
-def turn_figures(one: TurnShape) -> dict[str, Any]:
+def turn_figures(one: TurnShape) -> parts.TurnFigures:
     """A turn of the shape of a session; numbers are null where they are not known."""
     changes = one.changes
     files = None if changes is None else len(changes["files"]) + changes["more"]
     return {"turn": one.row.turn, "prompt": one.row.prompt[:120], "timestamp": one.row.stamp,
             "seconds": one.seconds, "failures": one.failures, "compactedBefore": one.compacted_before,
-            "added": changes and changes["added"], "removed": changes and changes["removed"], "files": files,
+            "added": changes["added"] if changes else None,
+            "removed": changes["removed"] if changes else None, "files": files,
             "from": one.before or None, "to": one.after or None, "edited": one.edited,
             "saved": [record.name for record in one.saved]}
 
 
-def code(found: CodeAt | None) -> dict[str, Any] | None:
+def code(found: CodeAt | None) -> parts.CodeName | None:
     return {"name": found.record.name, "exact": found.exact} if found else None
 
 
-def plan(found: RestorePlan | None) -> dict[str, Any]:
+def plan(found: RestorePlan | None) -> parts.PlannedPaths:
     """Lists of a part of the paths, and the counts of all."""
     written, deleted = (found.written, found.deleted) if found else ([], [])
     kept, foreign = (found.kept, found.foreign) if found else ([], [])
@@ -116,37 +119,39 @@ def plan(found: RestorePlan | None) -> dict[str, Any]:
             "changedSince": listed(foreign), "changedSinceCount": len(foreign)}
 
 
-def with_reason(path: bytes, reason: str) -> dict[str, str]:
+def with_reason(path: bytes, reason: str) -> parts.WithReason:
     """`text` is the reason in words, the same as in the shell."""
     return {"path": path_text(path), "reason": reason, "text": explain(reason)}
 
 
-def outcome(found: Outcome) -> dict[str, Any]:
+def outcome(found: Outcome) -> parts.Outcome:
     return {"operation": found.operation or None, "checkpoint": found.record.name if found.record else None,
             "backup": found.backup.name if found.backup else None, **plan(found.plan),
             "remaining": [with_reason(path, reason) for path, reason in found.remaining[:MOST_LISTED]],
             "remainingCount": len(found.remaining), "canRedo": found.can_redo, "notes": found.notes}
 
 
-def checkpoint(record: Record) -> dict[str, Any]:
-    sizes = {key: record.code.get(key) for key in ("fileCount", "totalSize", "newBytes")}
+def checkpoint(record: Record) -> parts.Checkpoint:
+    code = record.code
     return {"name": record.name, "sequence": record.sequence, "createdAt": record.created_at,
             "kind": record.kind, "description": record.description, "trigger": record.trigger,
             "parent": record.parent, "place": record.place,
-            "hasTranscript": bool(record.data.get("hasTranscript")), "sessionId": record.session, **sizes}
+            "hasTranscript": bool(record.data.get("hasTranscript")), "sessionId": record.session,
+            "fileCount": code.get("fileCount"), "totalSize": code.get("totalSize"),
+            "newBytes": code.get("newBytes")}
 
 
 def project_name(root: str) -> str:
     return os.path.basename(root.rstrip("/")) or root
 
 
-def row_changes(changes: dict[str, Changes], record: Record) -> dict[str, Any]:
+def row_changes(changes: dict[str, Changes], record: Record) -> parts.RowChanges:
     """What differs from the checkpoint before it, where that was asked for and is known."""
     found = changes.get(record.name)
     return {"changes": change_counts(found)} if found else {}
 
 
-def change_counts(found: Changes) -> dict[str, Any]:
+def change_counts(found: Changes) -> parts.ChangeCounts:
     """`counted` is false where not all lines were counted, so that there are at least so many."""
     return {"added": found["added"], "removed": found["removed"],
             "files": len(found["files"]) + found["more"], "counted": found["counted"]}

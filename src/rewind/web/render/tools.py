@@ -8,10 +8,45 @@ from __future__ import annotations
 import json
 import re
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rewind.web.render.colours import code_html
 from rewind.web.render.rows import blocks_of, rows_of
+
+if TYPE_CHECKING:
+    from typing import Literal, TypedDict, Union
+
+    from rewind.jsonfile import JsonObject
+    from rewind.web.render.rows import Row
+
+    class NoView(TypedDict):
+        view: None
+
+    class DiffView(TypedDict):
+        view: Literal["diff"]
+        path: str
+        parts: list[list[Row]]
+
+    class CodeView(TypedDict):
+        view: Literal["code"]
+        html: str
+
+    class TerminalView(TypedDict):
+        view: Literal["terminal"]
+        html: str
+        command: str
+        about: str
+        status: int | None
+
+    class Task(TypedDict):
+        text: str
+        status: str
+
+    class TodosView(TypedDict):
+        view: Literal["todos"]
+        items: list[Task]
+
+    View = Union[DiffView, CodeView, TerminalView, TodosView, NoView]
 
 _EDITS = (("old_string", "new_string"), ("old_str", "new_str"))
 _PATHS = ("file_path", "path", "notebook_path")
@@ -31,7 +66,7 @@ def kind_of(name: str) -> str:
     return next((kind for kind, parts in _KINDS if any(part in words for part in parts)), "other")
 
 
-def tool_view(block: dict[str, Any]) -> dict[str, Any]:
+def tool_view(block: JsonObject) -> View:
     """`{"view": …}` and what that view needs; `view` is null where there is nothing better than the text."""
     try:
         given = json.loads(block["input"] or "null")
@@ -41,7 +76,7 @@ def tool_view(block: dict[str, Any]) -> dict[str, Any]:
     return _edit(given) or _patch(given) or _command(given, block) or _todos(given) or {"view": None}
 
 
-def _edit(given: dict[str, Any]) -> dict[str, Any] | None:
+def _edit(given: JsonObject) -> DiffView | None:
     path = next((given[key] for key in _PATHS if isinstance(given.get(key), str)), "")
     several = given.get("edits")
     pairs = [pair for one in (several if isinstance(several, list) else [given]) for pair in _pairs(one)]
@@ -60,7 +95,7 @@ def _pairs(one: object) -> list[tuple[str, str]]:
             if isinstance(one.get(old), str) and isinstance(one.get(new), str)]
 
 
-def _rows(old: str, new: str, path: str) -> list[list[Any]]:
+def _rows(old: str, new: str, path: str) -> list[Row]:
     blocks = blocks_of(_lines(old), _lines(new))
     return rows_of(old, new, blocks, path)
 
@@ -70,14 +105,14 @@ def _lines(text: str) -> list[str]:
     return lines[:-1] if lines[-1] == "" else lines
 
 
-def _patch(given: dict[str, Any]) -> dict[str, Any] | None:
+def _patch(given: JsonObject) -> CodeView | None:
     text = next((given[key] for key in ("patch", "input") if isinstance(given.get(key), str)), "")
     if "*** Begin Patch" not in text and not text.startswith(("--- ", "diff ")):
         return None
     return {"view": "code", "html": code_html(text[:_MOST], "diff")}
 
 
-def _command(given: dict[str, Any], block: dict[str, Any]) -> dict[str, Any] | None:
+def _command(given: JsonObject, block: JsonObject) -> TerminalView | None:
     command = given.get("command")
     if isinstance(command, list) and all(isinstance(one, str) for one in command):
         command = " ".join(command)
@@ -90,11 +125,11 @@ def _command(given: dict[str, Any], block: dict[str, Any]) -> dict[str, Any] | N
             "status": int(found[1]) if found else None if block.get("isError") else 0}
 
 
-def _todos(given: dict[str, Any]) -> dict[str, Any] | None:
+def _todos(given: JsonObject) -> TodosView | None:
     """A list of tasks. Droid gives one as text, Codex calls it a plan of steps."""
     todos = given.get("todos", given.get("plan"))
     if isinstance(todos, str):
-        items = [{"text": text, "status": status} for status, text in _TASK.findall(todos)]
+        items: list[Task] = [{"text": text, "status": status} for status, text in _TASK.findall(todos)]
         return {"view": "todos", "items": items[:500]} if items else None
     if not isinstance(todos, list):
         return None

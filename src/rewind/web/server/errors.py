@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from rewind.errors import CHANGED, LOCKED, NOT_FOUND, USAGE, RewindError
 
@@ -24,7 +23,7 @@ def status_of(error: RewindError) -> int:
     return _STATUS.get(error.exit_code, 422 if error.exit_code == 1 else 500)
 
 
-def body_of(error: RewindError) -> dict[str, Any]:
+def body_of(error: RewindError) -> dict[str, str]:
     return {"code": error.code, "message": error.message, "hint": _HINTS.get(error.code, error.hint)}
 
 

@@ -3,7 +3,13 @@ and saying all of it each time would be most of what is sent."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rewind.web.reads.answers import TurnPage
+    from rewind.web.reads.parts import Session, Turn
+    from rewind.web.writes.answers import SessionUpdated
 
 
 class News:
@@ -11,22 +17,22 @@ class News:
 
     def __init__(self, session: str) -> None:
         self.session = session
-        self._sent: dict[int, dict[str, Any]] = {}
-        self._sessions: dict[str, dict[str, Any]] = {}
+        self._sent: dict[int | None, Turn] = {}
+        self._sessions: dict[str, Session] = {}
 
-    def session_of(self, event: dict[str, Any]) -> dict[str, Any]:
+    def session_of(self, event: SessionUpdated) -> Mapping[str, object]:
         """`session_updated` with no more of a session than what has changed."""
         session = event["session"]
-        id = str(session["sessionId"])
+        id = session["sessionId"]
         known, self._sessions[id] = self._sessions.get(id), session
         return {**event, "session": {"sessionId": id, **_changed(known, session)}} if known else event
 
-    def of(self, page: dict[str, Any]) -> dict[str, Any]:
+    def of(self, page: TurnPage) -> Mapping[str, object]:
         turns = [self._since(turn) for turn in page["turns"]]
         self._sent = {turn["turn"]: turn for turn in page["turns"]}
         return {**page, "turns": turns}
 
-    def _since(self, turn: dict[str, Any]) -> dict[str, Any]:
+    def _since(self, turn: Turn) -> Mapping[str, object]:
         """The turn; with `blocksFrom`, what has changed of it and the blocks from there on; or that it is the
         same."""
         known = self._sent.get(turn["turn"])
@@ -39,10 +45,10 @@ class News:
                 "blocksFrom": same}
 
 
-def _changed(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+def _changed(old: Mapping[str, object], new: Mapping[str, object]) -> dict[str, object]:
     return {key: value for key, value in new.items() if key not in old or old[key] != value}
 
 
-def _alike(old: list[Any], new: list[Any]) -> int:
+def _alike(old: Sequence[object], new: Sequence[object]) -> int:
     pairs = enumerate(zip(old, new))
     return next((at for at, (one, other) in pairs if one != other), min(len(old), len(new)))

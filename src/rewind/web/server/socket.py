@@ -6,7 +6,8 @@ import asyncio
 import json
 import time
 from collections import deque
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
 
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
@@ -18,6 +19,11 @@ from rewind.web.server.watch import Watch
 from rewind.web.server.work import Workshop
 from rewind.web.writes.actions import ACTIONS, FOLLOWING
 from rewind.web.writes.request import Request
+
+if TYPE_CHECKING:
+    from rewind.jsonfile import JsonObject
+    from rewind.web.reads.answers import TurnPage
+    from rewind.web.writes.answers import Following, Push, TellsOfSessions
 
 MOST_BYTES = 64 << 10
 MOST_A_SECOND = 50
@@ -69,9 +75,10 @@ class Hub:
             self._pages.discard(socket)
             self._followed.pop(socket, None)
 
-    def note_sent(self, answer: dict[str, Any]) -> None:
+    def note_sent(self, answer: Mapping[str, object]) -> None:
         """A page has read this; what changes of it is pushed."""
-        self._eyes.note_sent(answer.get("sessions") or ([answer["session"]] if "session" in answer else []))
+        told = cast("TellsOfSessions", answer)
+        self._eyes.note_sent(told.get("sessions") or ([told["session"]] if "session" in told else []))
 
     async def _first_look(self) -> None:
         """A page reads everything once it is connected. Were the first look later than that, a change between
@@ -111,12 +118,12 @@ class Hub:
         while True:
             answer = await asyncio.shield(asyncio.ensure_future(self.answer(await jobs.get())))
             if answer["event"] == FOLLOWING:
-                self._followed[socket] = News(answer["sessionId"])
+                self._followed[socket] = News(cast("Following", answer)["sessionId"])
             await _send(socket, answer)
             if self._hurry:
                 self._hurry.set()
 
-    async def answer(self, text: str) -> dict[str, Any]:
+    async def answer(self, text: str) -> Mapping[str, object]:
         request_id: object = None
         try:
             data = _parsed(text)
@@ -146,8 +153,8 @@ class Hub:
                 pass
             hurry.clear()
 
-    async def _tell_all(self, event: dict[str, Any]) -> None:
-        last: dict[str, dict[str, Any]] = {}  # the last turns of sessions, read once for all who follow them
+    async def _tell_all(self, event: Push) -> None:
+        last: dict[str, TurnPage | None] = {}  # the last turns of sessions, read once for all who follow them
         for socket in list(self._pages):
             news = self._followed.get(socket)
             message = await self._news(event, news, last) if news else event
@@ -156,14 +163,13 @@ class Hub:
             except Exception:
                 self._pages.discard(socket)  # it does not listen or is gone, and others wait
 
-    async def _news(self, event: dict[str, Any], news: News,
-                    last: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    async def _news(self, event: Push, news: News, last: dict[str, TurnPage | None]) -> Mapping[str, object]:
         if event["event"] == "session_updated":
             return news.session_of(event)
         return await self._with_turns(event, news, last)
 
-    async def _with_turns(self, event: dict[str, Any], news: News,
-                          last: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    async def _with_turns(self, event: Push, news: News,
+                          last: dict[str, TurnPage | None]) -> Mapping[str, object]:
         """A page that follows a session need not ask for what was added to it."""
         session = news.session
         about = event["event"] == "checkpoints_changed" or (
@@ -174,11 +180,12 @@ class Hub:
             try:
                 last[session] = await self.workshop.run(lambda controller: last_turns(controller, session))
             except Exception:
-                last[session] = {}  # then the page asks, and is told why
-        return {**event, "page": news.of(last[session])} if last[session] else event
+                last[session] = None  # then the page asks, and is told why
+        page = last[session]
+        return {**event, "page": news.of(page)} if page else event
 
 
-def _parsed(text: str) -> dict[str, Any]:
+def _parsed(text: str) -> JsonObject:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
@@ -188,7 +195,7 @@ def _parsed(text: str) -> dict[str, Any]:
     return data
 
 
-async def _send(socket: WebSocket, message: dict[str, Any]) -> None:
+async def _send(socket: WebSocket, message: Mapping[str, object]) -> None:
     if socket.application_state is not WebSocketState.CONNECTED:
         return
     try:

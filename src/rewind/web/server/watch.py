@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rewind.controller import Controller
 from rewind.errors import RewindError
 from rewind.web.reads import shapes
 from rewind.web.reads.reads import interrupted, project
+
+if TYPE_CHECKING:
+    from rewind.web.reads.parts import Session
+    from rewind.web.writes.answers import ProjectRead, Push
 
 _PROJECT_FILES = ("operations.jsonl", "config.json")
 _BRANCH_FILES = ("branches.json", "operations.jsonl", "config.json")  # all that a session is shown by
@@ -32,7 +36,7 @@ class Glance:
         self.interrupted = interrupted(controller) is not None
 
 
-def _project(controller: Controller) -> dict[str, Any]:
+def _project(controller: Controller) -> ProjectRead:
     """So that a page need not ask; where it cannot be read, the page that asks is told why."""
     try:
         return {"project": project(controller)}
@@ -56,12 +60,12 @@ class Watch:
         self._sent: dict[str, tuple[bool, bool]] = {}
         self._telling = threading.Lock()
 
-    def note_sent(self, sessions: list[dict[str, Any]]) -> None:
+    def note_sent(self, sessions: list[Session]) -> None:
         """What a page was told between two looks may be over by the second, which then sees no change."""
         with self._telling:
             self._sent.update({one["sessionId"]: (one["running"], one["busy"]) for one in sessions})
 
-    def look(self, controller: Controller) -> list[dict[str, Any]]:
+    def look(self, controller: Controller) -> list[Push]:
         with self._telling:
             sent, self._sent = self._sent, {}
         before, now = self._last, Glance(controller)
@@ -72,7 +76,7 @@ class Watch:
         self._last = now  # not before: what a failed look did not tell, the next one does
         return events
 
-    def _since(self, controller: Controller, before: Glance, now: Glance) -> list[dict[str, Any]]:
+    def _since(self, controller: Controller, before: Glance, now: Glance) -> list[Push]:
         events = self._about_sessions(controller, before, now)
         if now.checkpoints != before.checkpoints:
             events.append({"event": "checkpoints_changed", "newest": now.checkpoints[1]})
@@ -81,8 +85,8 @@ class Watch:
             events.append({"event": "project_changed", **_project(controller)})
         return events
 
-    def _about_sessions(self, controller: Controller, before: Glance, now: Glance) -> list[dict[str, Any]]:
-        events: list[dict[str, Any]] = []
+    def _about_sessions(self, controller: Controller, before: Glance, now: Glance) -> list[Push]:
+        events: list[Push] = []
         if before.sessions.keys() != now.sessions.keys() or before.branches != now.branches:
             events.append({"event": "sessions_changed"})
         moved = {id for id in now.sessions.keys() & before.sessions.keys()

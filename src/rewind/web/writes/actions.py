@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewind.controller import BeforeFork, BeforeOperation, BeforeUndo, Controller, is_session_id
 from rewind.errors import RewindError, SessionNotFound
@@ -17,18 +17,17 @@ from rewind.web.writes.surgery import HOW, revert_target, reverted
 if TYPE_CHECKING:
     from rewind.checkpoint.conversations.session_tree import SessionInfo
     from rewind.checkpoint.rewind.target import Target
-
-Answer = dict[str, Any]
+    from rewind.web.writes import answers
 
 FOLLOWING = "following"
 
 
-def follow(controller: Controller, request: Request) -> Answer:
+def follow(controller: Controller, request: Request) -> answers.Following:
     """From now on the pushes of this connection hold what is added to the session."""
     return {"event": FOLLOWING, "sessionId": request.session(controller)}
 
 
-def rewind_session(controller: Controller, request: Request) -> Answer:
+def rewind_session(controller: Controller, request: Request) -> answers.SessionCreated:
     mode = request.choice("mode", ("chat", "both"))
     turn = request.number("rewindToTurn")
     name = " ".join(request.text("name", longest=200).split()) or f"Branch from turn {turn}"
@@ -37,18 +36,19 @@ def rewind_session(controller: Controller, request: Request) -> Answer:
     if done.chat is None or done.chat.fork is None:
         raise RewindError("The code was restored; the conversation starts over.",
                           hint="Start a new session in the terminal.")
-    code = None
+    code: answers.CodeBroughtBack | None = None
     if done.record:
         shape = shapes.outcome(done)
-        code = {"checkpoint": done.record.name, "exact": done.exact,
-                **{key: shape[key] for key in ("backup", "written", "writtenCount", "deleted", "deletedCount",
-                                              "kept", "remaining")}}
+        code = {"checkpoint": done.record.name, "exact": done.exact, "backup": shape["backup"],
+                "written": shape["written"], "writtenCount": shape["writtenCount"],
+                "deleted": shape["deleted"], "deletedCount": shape["deletedCount"],
+                "kept": shape["kept"], "remaining": shape["remaining"]}
     made = controller.session(done.chat.fork["session_id"])
     return {"event": "session_created", "session": shapes.session(controller, made), "code": code,
             "operation": done.operation, "notes": done.notes}
 
 
-def fast_forward(controller: Controller, request: Request) -> Answer:
+def fast_forward(controller: Controller, request: Request) -> answers.FastForwarded:
     session = request.session(controller)
     parent = controller.parent_session(session)
     if not request.switch("code"):
@@ -58,48 +58,48 @@ def fast_forward(controller: Controller, request: Request) -> Answer:
             "operation": done.operation or None, "notes": done.notes}
 
 
-def _updated(controller: Controller, info: SessionInfo) -> Answer:
+def _updated(controller: Controller, info: SessionInfo) -> answers.SessionUpdated:
     fresh = controller.session(info.session_id)
     return {"event": "session_updated", "session": shapes.session(controller, fresh)}
 
 
-def rename_branch(controller: Controller, request: Request) -> Answer:
+def rename_branch(controller: Controller, request: Request) -> answers.SessionUpdated:
     return _updated(controller, controller.rename_fork(request.session(controller), request.text("name")))
 
 
-def promote_branch(controller: Controller, request: Request) -> Answer:
+def promote_branch(controller: Controller, request: Request) -> answers.SessionUpdated:
     return _updated(controller, controller.promote_fork(request.session(controller)))
 
 
-def delete_branches(controller: Controller, request: Request) -> Answer:
+def delete_branches(controller: Controller, request: Request) -> answers.BranchesDeleted:
     deleted = controller.delete_forks(request.sessions(controller))
     return {"event": "branches_deleted", "sessionIds": [info.session_id for info in deleted]}
 
 
-def undelete_branch(controller: Controller, request: Request) -> Answer:
+def undelete_branch(controller: Controller, request: Request) -> answers.SessionUpdated:
     wanted = request.text("sessionId", longest=200)
     if not is_session_id(wanted) or not any(one["sessionId"] == wanted for one in controller.deleted_forks()):
         raise SessionNotFound(name=wanted[:50])
     return _updated(controller, controller.session(controller.undelete_fork(wanted)))
 
 
-def save_checkpoint(controller: Controller, request: Request) -> Answer:
+def save_checkpoint(controller: Controller, request: Request) -> answers.CheckpointCreated:
     saved = controller.save(request.text("description"))
     return {"event": "checkpoint_created", "checkpoint": shapes.checkpoint(saved.record)}
 
 
-def mark_turn(controller: Controller, request: Request) -> Answer:
+def mark_turn(controller: Controller, request: Request) -> answers.CheckpointCreated:
     record = controller.mark_turn(request.session(controller), request.number("turn"),
                                   request.text("name", longest=200))
     return {"event": "checkpoint_created", "checkpoint": shapes.checkpoint(record)}
 
 
-def restore_checkpoint(controller: Controller, request: Request) -> Answer:
+def restore_checkpoint(controller: Controller, request: Request) -> answers.Restored:
     return _restored(controller, request, checkpoint_target(controller, request.checkpoint(),
                                                             request.paths()), "code")
 
 
-def revert_turn(controller: Controller, request: Request) -> Answer:
+def revert_turn(controller: Controller, request: Request) -> answers.Reverted:
     """What one turn did is taken back; everything later stays."""
     how = request.choice("how", HOW)
     target = revert_target(request.session(controller), request.number("turn"), how,
@@ -107,7 +107,7 @@ def revert_turn(controller: Controller, request: Request) -> Answer:
     return {"event": "reverted", **reverted(controller.go(target, "code", digest=request.stamp()))}
 
 
-def bring_back(controller: Controller, request: Request) -> Answer:
+def bring_back(controller: Controller, request: Request) -> answers.Restored:
     """Hunks of one file as they were at the first of two points; what else changed in it stays."""
     how = request.choice("how", HUNK_HOW)
     ends = request.checkpoint("from"), request.checkpoint_or_now("to")
@@ -116,20 +116,20 @@ def bring_back(controller: Controller, request: Request) -> Answer:
     return _restored(controller, request, target, "code")
 
 
-def undo_restore(controller: Controller, request: Request) -> Answer:
+def undo_restore(controller: Controller, request: Request) -> answers.Restored:
     return _restored(controller, request, BeforeOperation(), "both")
 
 
-def redo(controller: Controller, request: Request) -> Answer:
+def redo(controller: Controller, request: Request) -> answers.Restored:
     return _restored(controller, request, BeforeUndo(), "both")
 
 
-def _restored(controller: Controller, request: Request, target: Target, what: str) -> Answer:
+def _restored(controller: Controller, request: Request, target: Target, what: str) -> answers.Restored:
     done = controller.go(target, what, digest=request.stamp())
     return {"event": "restored", **shapes.outcome(done)}
 
 
-ACTIONS: dict[str, Callable[[Controller, Request], Answer]] = {
+ACTIONS: dict[str, Callable[[Controller, Request], answers.Answer]] = {
     action.__name__: action for action in (
         follow, rewind_session, fast_forward, rename_branch, promote_branch, delete_branches, undelete_branch,
         save_checkpoint, mark_turn, restore_checkpoint, revert_turn, bring_back, undo_restore, redo,

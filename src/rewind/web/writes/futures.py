@@ -6,7 +6,7 @@ person at a terminal to start. The page shows how the last one ended and the com
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewind.controller import Adopted, Controller, lane_shape
 from rewind.errors import BadRequest, FutureNotFound
@@ -16,19 +16,20 @@ from rewind.web.writes.surgery import HOW, merge_shape, reverted
 
 if TYPE_CHECKING:
     from rewind.checkpoint.futures.known import Lane
-
-Answer = dict[str, Any]
+    from rewind.jsonfile import JsonObject
+    from rewind.web.reads.answers import Lanes
+    from rewind.web.writes import answers
 
 _MOST = 3  # side by side
 _MOST_FILES = 2000
 
 
-def lanes(controller: Controller, query: Query) -> Answer:
+def lanes(controller: Controller, query: Query) -> Lanes:
     return {"lanes": [_lane(controller, lane) for lane in controller.lanes()],
             "removed": [{"name": lane.name, "dir": lane.dir} for lane in controller.removed_lanes()]}
 
 
-def _lane(controller: Controller, lane: Lane) -> Answer:
+def _lane(controller: Controller, lane: Lane) -> JsonObject:
     ready = lane.exists and not lane_shape.problem(lane)
     return {**lane_shape.lane_json(lane), "resume": controller.lane_resume(lane) if ready else None}
 
@@ -45,7 +46,7 @@ def _wanted(controller: Controller, request: Request) -> Lane:
     return _named(controller.lanes(), request.text("name", longest=200))
 
 
-def compare_lanes(controller: Controller, request: Request) -> Answer:
+def compare_lanes(controller: Controller, request: Request) -> answers.LanesCompared:
     """What was not saved there yet is saved first, as the command does, so this is no read."""
     names = request.texts("names")
     if not 2 <= len(set(names)) == len(names) <= _MOST:
@@ -57,7 +58,7 @@ def compare_lanes(controller: Controller, request: Request) -> Answer:
             "more": max(0, len(found["files"]) - _MOST_FILES)}
 
 
-def plan_adopt(controller: Controller, request: Request) -> Answer:
+def plan_adopt(controller: Controller, request: Request) -> answers.AdoptPlanned:
     """Saves what is there, then tells what would happen here."""
     lane, how = _wanted(controller, request), request.choice("how", HOW)
     controller.save_lane(lane)
@@ -66,7 +67,7 @@ def plan_adopt(controller: Controller, request: Request) -> Answer:
             **merge_shape(controller, plan)}
 
 
-def adopt_lane(controller: Controller, request: Request) -> Answer:
+def adopt_lane(controller: Controller, request: Request) -> answers.LaneAdopted:
     lane = _wanted(controller, request)
     target = Adopted(lane.name, request.choice("how", HOW))
     done = controller.go(target, "both", digest=request.stamp())
@@ -75,14 +76,14 @@ def adopt_lane(controller: Controller, request: Request) -> Answer:
             "resume": done.resume or None}
 
 
-def remove_lane(controller: Controller, request: Request) -> Answer:
+def remove_lane(controller: Controller, request: Request) -> answers.LaneNamed:
     """Never by force: what would be lost for good is a matter for the command line."""
     lane = _wanted(controller, request)
     controller.remove_lane(lane)
     return {"event": "lane_removed", "name": lane.name}
 
 
-def undelete_lane(controller: Controller, request: Request) -> Answer:
+def undelete_lane(controller: Controller, request: Request) -> answers.LaneNamed:
     lane = _named(controller.removed_lanes(), request.text("name", longest=200))
     controller.bring_back_lane(lane)
     return {"event": "lane_returned", "name": lane.name}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewind.controller import (
     AtCheckpoint,
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.log.operations import Operation
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target
+    from rewind.web.reads import parts
 
 HUNK_HOW = ("", "markers", "theirs")
 
-def turn_plan(controller: Controller, query: Query) -> dict[str, Any]:
+def turn_plan(controller: Controller, query: Query) -> parts.TurnPlan:
     both = query.choice("mode", ("chat", "both")) == "both"
     session, turn = query.session, query.number("turn", 0, low=1)
     plan = controller.plan(turn_target(session, turn), "both" if both else "conversation")
@@ -38,16 +39,18 @@ def turn_target(session: str, turn: int) -> Target:
     return AtTurn(session, turn, after=True)
 
 
-def _shape(plan: Plan, *, merged: bool = False) -> dict[str, Any]:
+def _shape(plan: Plan, *, merged: bool = False) -> parts.Plan:
     """One for every action that goes back, as for every command. What is merged is no checkpoint yet."""
     at = None if merged else plan.record
-    code = {"checkpoint": at.name, "exact": plan.exact, "createdAt": at.created_at} if at else None
+    code: parts.PlanCode | None = None
+    if at:
+        code = {"checkpoint": at.name, "exact": plan.exact, "createdAt": at.created_at}
     return {"code": code, **shapes.plan(plan.code), "notes": plan.all_notes(), "warnings": [],
             "stamp": plan.digest}
 
 
 def _warnings(controller: Controller, session: str, turn: int, plan: Plan,
-              both: bool) -> list[dict[str, str]]:
+              both: bool) -> list[parts.Warned]:
     found = []
     view = controller.turns(session, turn, 1).turns
     missing = view[0].missing if view and not both else []
@@ -67,7 +70,7 @@ def _warnings(controller: Controller, session: str, turn: int, plan: Plan,
     return [{"code": code, "message": message} for code, message in found]
 
 
-def checkpoint_plan(controller: Controller, query: Query) -> dict[str, Any]:
+def checkpoint_plan(controller: Controller, query: Query) -> parts.Plan:
     target = checkpoint_target(controller, query.checkpoint, query.texts("path", 4096))
     return _shape(controller.plan(target, "code"))
 
@@ -78,25 +81,25 @@ def checkpoint_target(controller: Controller, name: str, texts: list[str]) -> Ta
                                           if escaped else ()))
 
 
-def undo_plan(controller: Controller, query: Query) -> dict[str, Any]:
+def undo_plan(controller: Controller, query: Query) -> parts.StepPlan:
     return _step_plan(controller, controller.to_undo(), BeforeOperation())
 
 
-def redo_plan(controller: Controller, query: Query) -> dict[str, Any]:
+def redo_plan(controller: Controller, query: Query) -> parts.StepPlan:
     return _step_plan(controller, controller.to_redo(), BeforeUndo())
 
 
-def _step_plan(controller: Controller, op: Operation | None, target: Target) -> dict[str, Any]:
+def _step_plan(controller: Controller, op: Operation | None, target: Target) -> parts.StepPlan:
     """What would happen, and which operation that is about."""
     return {**_shape(controller.plan(target)), "operation": op.id if op else None,
             "text": controller.describe(op) if op else ""}
 
 
-def forward_plan(controller: Controller, query: Query) -> dict[str, Any]:
+def forward_plan(controller: Controller, query: Query) -> parts.Plan:
     return _shape(controller.plan(BeforeFork(query.session), "code"))
 
 
-def hunk_plan(controller: Controller, query: Query) -> dict[str, Any]:
+def hunk_plan(controller: Controller, query: Query) -> parts.Plan:
     ends = query.a_checkpoint(query.text("from", 100)), query.checkpoint_or_now("to")
     how = query.choice("how", HUNK_HOW)
     target = hunk_target(controller, ends, query.text("path", 4096), query.texts("hunk", 100), how=how)

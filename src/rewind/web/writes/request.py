@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rewind.controller import Controller, is_name, is_session_id
 from rewind.errors import BadRequest, CheckpointNotFound, SessionNotFound
+
+if TYPE_CHECKING:
+    from rewind.jsonfile import JsonObject
 
 _MOST_SESSIONS = 500
 _LONGEST_TEXT = 2000
@@ -16,7 +19,7 @@ _LONGEST_TEXT = 2000
 class Request:
     """The fields of a message. What is not of its kind is refused."""
 
-    data: dict[str, Any]
+    data: JsonObject
 
     def text(self, key: str, *, longest: int = _LONGEST_TEXT) -> str:
         found = self.data.get(key)

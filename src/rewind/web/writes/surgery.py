@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewind.controller import Controller, Reverted
 from rewind.errors import PathNotChanged, RewindError
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.files.file_plan import Kept
     from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
+    from rewind.web.reads import parts
+    from rewind.web.writes import answers
 
 HOW = ("", "markers", "ours", "theirs")
 _EXPLAINED = 20  # conflicts whose lines are shown
@@ -26,7 +28,7 @@ def revert_target(session: str, turn: int, how: str, paths: list[bytes] | None =
     return Reverted([f"t{turn}"], session, paths, how)
 
 
-def revert_plan(controller: Controller, query: Query) -> dict[str, Any]:
+def revert_plan(controller: Controller, query: Query) -> parts.RevertPlan:
     """What would change, what is in conflict and with which lines, and what stays."""
     session = controller.session_file(query.session).session_id
     turn, how = query.number("turn", 0, low=1), query.choice("how", HOW)
@@ -35,27 +37,30 @@ def revert_plan(controller: Controller, query: Query) -> dict[str, Any]:
     return {"turn": turn, "how": how, "about": plan.about, **merge_shape(controller, plan)}
 
 
-def merge_shape(controller: Controller, plan: Plan) -> dict[str, Any]:
+def merge_shape(controller: Controller, plan: Plan) -> parts.MergePlan:
     """Conflicts are told apart from what merely stays."""
     code = plan.code
     clashes = code.conflicts if code else []
     kept = [one for one in code.kept if not one.conflict] if code else []
     stays = [shapes.with_reason(one.path, one.reason) for one in kept[:shapes.MOST_LISTED]]
-    shape = {**shapes.plan(code), "kept": stays, "keptCount": len(kept)}
-    return {"code": None, **shape, "conflicts": [_clash(controller, one, number < _EXPLAINED)
-                                                for number, one in enumerate(clashes)],
+    return {"code": None, **shapes.plan(code), "kept": stays, "keptCount": len(kept),
+            "conflicts": [_clash(controller, one, number < _EXPLAINED) for number, one in enumerate(clashes)],
             "settled": [_clash(controller, one, False) for one in code.settled] if code else [],
             "notes": plan.all_notes(), "warnings": [], "stamp": plan.digest}
 
 
-def _clash(controller: Controller, kept: Kept, with_lines: bool) -> dict[str, Any]:
+def _clash(controller: Controller, kept: Kept, with_lines: bool) -> parts.Conflict:
     places = getattr(kept, "lines", ())
-    return {**shapes.with_reason(kept.path, kept.reason), "places": [
-        {"from": first, "count": count, **(_lines(controller, kept.path, first, count) if with_lines else {})}
-        for first, count in places]}
+    return {**shapes.with_reason(kept.path, kept.reason),
+            "places": [_place(controller, kept.path, first, count, with_lines) for first, count in places]}
 
 
-def _lines(controller: Controller, path: bytes, first: int, count: int) -> dict[str, Any]:
+def _place(controller: Controller, path: bytes, first: int, count: int, with_lines: bool) -> parts.Place:
+    shown = _lines(controller, path, first, count) if with_lines else None
+    return {"from": first, "count": count, **shown} if shown else {"from": first, "count": count}
+
+
+def _lines(controller: Controller, path: bytes, first: int, count: int) -> parts.PlaceLines:
     """What is there now, and who wrote it: that is what the turn cannot be taken back without."""
     if not count:
         return {"lines": [], "by": []}
@@ -68,7 +73,7 @@ def _lines(controller: Controller, path: bytes, first: int, count: int) -> dict[
                       for line in found[:_MOST_LINES]], "by": list(by.values())}
 
 
-def revert_file(controller: Controller, query: Query) -> dict[str, Any]:
+def revert_file(controller: Controller, query: Query) -> parts.FileLines:
     """One file of the plan, from how it is now to how it would be."""
     session = controller.session_file(query.session).session_id
     text, turn = query.text("path", 4096), query.number("turn", 0, low=1)
@@ -79,6 +84,6 @@ def revert_file(controller: Controller, query: Query) -> dict[str, Any]:
     return file_lines(text, found)
 
 
-def reverted(done: Outcome) -> dict[str, Any]:
+def reverted(done: Outcome) -> answers.MergeOutcome:
     """`operation` is null where nothing was done: there was nothing to do, or there are conflicts."""
     return {**shapes.outcome(done), "about": done.about, "note": done.for_agent or None}

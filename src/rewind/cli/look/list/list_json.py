@@ -2,22 +2,83 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewind.cli.parse.session import Args
 from rewind.controller import Controller, iso_time
 from rewind.words import is_large_deletion
 
 if TYPE_CHECKING:
+    from typing import TypedDict
+
     from rewind.checkpoint.map.turn_map import MapRow
-    from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.records.record import Record, Trigger
     from rewind.checkpoint.repair.damage import Lacks
+    from rewind.jsonfile import JsonObject
+
+    class Counts(TypedDict):
+        added: int
+        removed: int
+        files: int
+        counted: bool
+        largeDeletion: bool
+
+    class EditJson(TypedDict):
+        before: str
+        after: str
+        createdAt: str
+        place: str
+        here: bool
+        changes: Counts | None
+
+    class TurnJson(TypedDict):
+        number: int | None
+        turn: int | None
+        sessionId: str | None
+        prompt: str
+        createdAt: str
+        before: str
+        after: str | None
+        ended: bool
+        abandoned: bool
+        place: str
+        label: str | None
+        here: bool
+        checkpoints: list[str]
+        changes: Counts | None
+
+    class CheckpointJson(TypedDict):
+        number: int
+        name: str
+        createdAt: str
+        kind: str
+        sequence: int
+        parent: str | None
+        place: str
+        description: str
+        trigger: Trigger
+        hasTranscript: bool
+        sessionId: str | None
+        fileCount: int | None
+        totalSize: int | None
+        newBytes: int | None
+        incomplete: str | None
+        late: bool
+        pinned: bool
+
+    class ListJson(TypedDict):
+        here: str | None
+        checkpoints: list[CheckpointJson]
+        turns: list[TurnJson]
+        edits: list[EditJson]
+        late: list[JsonObject]
+        missed: JsonObject
 
 _PATIENCE = 0.25
 
 
 def list_json(controller: Controller, args: Args, paths: list[bytes] | None,
-              rows: list[MapRow]) -> dict[str, Any]:
+              rows: list[MapRow]) -> ListJson:
     records = controller.list_checkpoints(backups=args.all, session=args.session)
     records = controller.checkpoints_touching(records, paths) if paths else records
     rows = [row for row in rows if not row.op]
@@ -31,7 +92,7 @@ def list_json(controller: Controller, args: Args, paths: list[bytes] | None,
             "late": missed.late_json(), "missed": missed.json()}
 
 
-def _checkpoint(record: Record, lacks: Lacks | None, parent: str | None) -> dict[str, object]:
+def _checkpoint(record: Record, lacks: Lacks | None, parent: str | None) -> CheckpointJson:
     return {"number": record.sequence, "name": record.name, "createdAt": record.created_at,
             "kind": record.kind, "sequence": record.sequence, "parent": parent, "place": record.place,
             "description": record.description, "trigger": record.trigger,
@@ -41,7 +102,7 @@ def _checkpoint(record: Record, lacks: Lacks | None, parent: str | None) -> dict
             "late": record.trigger.get("late") is True, "pinned": bool(record.data.get("pinned"))}
 
 
-def _turn(row: MapRow) -> dict[str, Any]:
+def _turn(row: MapRow) -> TurnJson:
     assert row.before
     return {"number": row.number, "turn": row.turn, "sessionId": row.session, "prompt": row.text,
             "createdAt": iso_time(row.time), "before": row.before.name,
@@ -50,13 +111,13 @@ def _turn(row: MapRow) -> dict[str, Any]:
             "checkpoints": [b.name for b in row.checkpoints], "changes": _changes(row)}
 
 
-def _edit(row: MapRow) -> dict[str, Any]:
+def _edit(row: MapRow) -> EditJson:
     assert row.before and row.after
     return {"before": row.before.name, "after": row.after.name, "createdAt": iso_time(row.time),
             "place": row.after.place, "here": row.here, "changes": _changes(row)}
 
 
-def _changes(row: MapRow) -> dict[str, Any] | None:
+def _changes(row: MapRow) -> Counts | None:
     """None where it is not known, or was not counted in time."""
     found = row.changes
     if found is None:
