@@ -139,7 +139,7 @@ def plan_of_record(state: State, record: Record, *, to_resume: bool = False) -> 
         else:
             plan.identity = identity_of(file)
         with file:
-            plan.cut = kind_of(profile).resolve_cut(file, profile, place, dict(record.trigger)).marked(file)
+            plan.cut = kind_of(profile).resolve_cut(file, profile, place, record.trigger).marked(file)
             if to_resume:
                 plan.check_in(file)
     except BaseException:
