@@ -40,5 +40,10 @@ def read_or_empty(path: str, limit: int) -> JsonObject:
         return {}
 
 
+def objects_in(value: object) -> list[Any]:
+    """The objects in a list that somebody else may have written; none where it is no list."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
 def write(path: str, data: Mapping[str, object], *, sync: bool = True) -> None:
     write_atomic(path, quickjson.dump_file(data), sync=sync)

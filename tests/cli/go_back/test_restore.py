@@ -79,6 +79,7 @@ def test_a_dry_run_to_another_directory_says_what_would_be_there(two: Rewind, tm
     assert text[:-1] == [f"+ {item['path']}" for item in plan["written"]]
     assert text[-1] == f"Would write {len(plan['written'])} paths of {two.names()[1]} into {there}"
     assert {**plan, "dryRun": False} == two.json("restore", "prev", "--to", str(there))
+    assert two.json("restore", "last", "--dry-run").keys() - {"digest"} <= plan.keys()
     two.fails(1, "restore", "prev", "--to", str(there), "--dry-run", hint="empty")
     two.fails(12, "restore", "prev", "--to", str(tmp_path / "other"), "--dry-run", "--", "no-such")
 

@@ -50,11 +50,11 @@ class Missed:
 
     def __init__(self, project: Project) -> None:
         data = jsonfile.read_or_empty(project.own(FILE), MAX_BYTES)
-        begun: list[Begun] = dicts(data.get("begun"))
+        begun: list[Begun] = jsonfile.objects_in(data.get("begun"))
         alive = [one for one in begun if is_alive(one)]
         killed: Any = [{**one, "reason": KILLED} for one in begun if one not in alive]
         self.late = [one for one in alive if one.get("late") is True]
-        self.events: list[MissedEvent] = [one for one in (*dicts(data.get("missed")), *killed)
+        self.events: list[MissedEvent] = [one for one in (*jsonfile.objects_in(data.get("missed")), *killed)
                                           if _is_recent(one)]
 
     @property
@@ -68,10 +68,6 @@ class Missed:
 
     def late_json(self) -> list[dict[str, object]]:
         return [{key: one.get(key) for key in ("at", "event", "session", "description")} for one in self.late]
-
-
-def dicts(value: Any) -> list[Any]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def is_alive(begun: Begun) -> bool:

@@ -79,10 +79,11 @@ def _write_to(args: Args, controller: Controller, paths: list[bytes] | None) -> 
         with ProgressLine() as progress:
             written = controller.write_to(record.name, args.to, paths=paths, left_out=left_out,
                                           progress=progress)
-    return answer(args, {"checkpoint": record.name, "backup": None, "to": args.to, "fork": None,
+    return answer(args, {"operation": None, "checkpoint": record.name, "backup": None, "to": args.to,
                          "written": [path_json(p) for p in written], "deleted": [], "kept": [],
-                         "changedSince": [],
+                         "conflicts": [], "outside": [], "changedSince": [],
                          "remaining": [with_reason(p, "missing") for p in left_out or ()],
+                         "session": None, "fork": None, "in_place": None, "notes": [],
                          "dryRun": args.dry_run},
                   lambda: _tell_written(args, record.name, written, left_out or []),
                   code=PARTIAL if left_out else DONE)

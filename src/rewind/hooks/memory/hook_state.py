@@ -61,8 +61,9 @@ class HookState:
             if isinstance(prompts, dict) else {}
         self.seen, self.protected = _texts(data.get("seen")), _texts(data.get("protected"))
         self.warned, self.notices = _texts(data.get("warned")), _texts(data.get("notices"))
-        self.errors, self.begun = _dicts(data.get("errors")), _dicts(data.get("begun"))
-        self.missed = _dicts(data.get("missed"))
+        self.errors = jsonfile.objects_in(data.get("errors"))
+        self.begun = jsonfile.objects_in(data.get("begun"))
+        self.missed = jsonfile.objects_in(data.get("missed"))
 
     def save(self) -> bool:
         data = {"format": FORMAT, "lastCheckpoint": self.last_checkpoint, "failures": self.failures,
@@ -139,7 +140,3 @@ class HookState:
 
 def _texts(value: Any) -> list[str]:
     return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
-
-
-def _dicts(value: Any) -> list[Any]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

@@ -11,10 +11,11 @@ import os
 import re
 
 from rewind.errors import CannotFork, NothingBeforeCut
+from rewind.jsonfile import objects_in
 from rewind.transcript.kinds.jsonl_tree import start_of_prompt, turn_runs
 from rewind.transcript.kinds.oplog_end import end_at
 from rewind.transcript.kinds.oplog_fold import fold, operations, what_nobody_knows
-from rewind.transcript.kinds.oplog_reading import HEADER, dicts
+from rewind.transcript.kinds.oplog_reading import HEADER
 from rewind.transcript.kinds.oplog_view import View
 from rewind.transcript.place.cursor import header_length
 from rewind.transcript.place.cut import Cut
@@ -77,7 +78,7 @@ def _after_tool(file: BinaryIO, end: int, trigger: Trigger) -> Cut | None:
     for operation in operations(stored(file)):
         if operation.end <= end or operation.what != "message":
             continue
-        calls = dicts(operation.data.get("toolCalls"))
+        calls = objects_in(operation.data.get("toolCalls"))
         if called:
             return Cut(operation.end) if operation.data.get("type") == "user" else None
         if len(calls) != 1 or calls[0].get("name") != trigger.get("tool"):

@@ -6,6 +6,7 @@ import os
 import re
 
 from rewind.errors import RewindError
+from rewind.jsonfile import objects_in
 from rewind.transcript.kinds.oplog_view import View
 from rewind.transcript.layout import SUFFIX
 from rewind.transcript.read.lines import lines_forward, open_transcript, parse, size_of
@@ -57,15 +58,11 @@ def content_of(data: JsonObject, profile: Profile) -> Any:
     typed = data.get("displayContent")  # with `@file` the content has the file, too
     content = typed if typed else data.get("content")
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else _blocks(content)
-    thoughts = [{"type": "thinking", "thinking": _thought(one)} for one in dicts(data.get("thoughts"))]
+    thoughts = [{"type": "thinking", "thinking": _thought(one)} for one in objects_in(data.get("thoughts"))]
     known = {block.get("id") for block in blocks if block["type"] == "tool_use"}
     calls = [{"type": "tool_use", "id": call.get("id"), "name": call.get("name"), "input": call.get("args")}
-             for call in dicts(data.get("toolCalls")) if call.get("id") not in known]
+             for call in objects_in(data.get("toolCalls")) if call.get("id") not in known]
     return [*thoughts, *blocks, *calls]
-
-
-def dicts(value: Any) -> list[JsonObject]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def _thought(thought: JsonObject) -> str:
