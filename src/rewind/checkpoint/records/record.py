@@ -42,14 +42,18 @@ if TYPE_CHECKING:
         tree: str
         rules: str
 
-    class Code(CheckedCode, total=False):
+    class TornCode(TypedDict, total=False):
+        """What is there only where a database was written faster than it could be copied."""
+
+        torn: list[str]
+
+    class Code(CheckedCode, TornCode, total=False):
         """The project's files in a checkpoint."""
 
         fileCount: int
         totalSize: int
         newBytes: int
         uncovered: int
-        torn: list[str]
         lost: int  # files that could not be rescued
         was: str  # the tree before that
 

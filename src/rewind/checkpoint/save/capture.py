@@ -166,5 +166,5 @@ def _code(snapshot: Snapshot, form: str, rules_id: bytes, new_bytes: int) -> Cod
     if snapshot.torn:
         from rewind.checkpoint.rewind.files.torn import recorded
 
-        code["torn"] = recorded(snapshot.torn)
+        code["torn"] = recorded(snapshot.torn)["torn"]
     return code

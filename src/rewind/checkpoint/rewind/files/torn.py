@@ -9,15 +9,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record
+    from rewind.checkpoint.records.record import Record, TornCode
     from rewind.checkpoint.rewind.files.file_plan import RestorePlan
 
 MOST_RECORDED = 100
 
 
-def recorded(torn: list[bytes]) -> list[str]:
+def recorded(torn: list[bytes]) -> TornCode:
     """What a record's `code` gets."""
-    return [os.fsdecode(path) for path in sorted(torn)[:MOST_RECORDED]]
+    return {"torn": [os.fsdecode(path) for path in sorted(torn)[:MOST_RECORDED]]} if torn else {}
 
 
 def torn_paths(record: Record) -> list[bytes]:
