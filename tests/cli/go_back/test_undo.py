@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from checkpoint.rewind.killed import killed_after
 from rewind_cli import Rewind, tree_state
 
 
@@ -83,3 +84,26 @@ def test_after_a_step_back_nothing_has_changed_since_where_it_led(two: Rewind) -
     two.ok("undo")
     assert two.ok("save", "--dry-run").out == f"Nothing changed since {two.names()[1]}\n"
     assert "nothing since" in two.ok("status").out
+
+
+@pytest.mark.slow
+def test_redo_does_not_take_for_an_edit_what_an_interrupted_step_has_done(rewind: Rewind) -> None:
+    """Wherever it was killed: a new directory, for one, gets its mode at the very end."""
+    (rewind.project / "a").write_text("1")
+    rewind.init()
+    first = rewind.names()[0]
+    (rewind.project / "a").write_text("2")
+    (rewind.project / "new").mkdir()
+    (rewind.project / "new/b").write_text("b")
+    (rewind.project / "new").chmod(0o755)
+    rewind.ok("save")
+    kills, modes = 0, set()
+    while True:
+        rewind.ok("restore", first, "--force")
+        if not killed_after(kills, ["undo-restore"], rewind.project):
+            break
+        if (rewind.project / "new").exists():
+            modes.add((rewind.project / "new").stat().st_mode & 0o777)
+        assert rewind.run("redo").code in (0, 12), f"killed after {kills} calls"
+        kills += 1
+    assert 0o700 in modes

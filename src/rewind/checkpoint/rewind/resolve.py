@@ -23,6 +23,7 @@ from rewind.errors import (
     NothingToUndo,
     UnsavedEdits,
 )
+from rewind.snapshot.trees.tree import DIR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -210,11 +211,13 @@ def refuse_unsaved(state: State, found: Destination, plan: RestorePlan, snapshot
     last = next(reversed(state.operations().mine()), None)
     # What the last operation could not do is no edit: repeating it may do it.
     undone = {os.fsencode(path) for path in (last.ended or {}).get("remaining") or ()} if last else set()
-    paths = [path for path in unsaved(state, plan, snapshot, since) if path not in undone]
+    paths = [edit.path for edit in unsaved(state, plan, snapshot, since) if edit.path not in undone]
     if paths and last and last.ended is None:
-        # Nor is what an interrupted operation came to do before it was killed.
+        # Nor is what an interrupted operation came to do before it was killed; directories get their modes
+        # last.
         for name in (last.before, last.checkpoint):
-            edited = set(unsaved(state, plan, snapshot, whole(state, name)))
+            edited = {edit.path for edit in unsaved(state, plan, snapshot, whole(state, name))
+                      if edit.action != "chmod" or not edit.target or edit.target.kind != DIR}
             paths = [path for path in paths if path in edited]
     if since and paths:
         raise UnsavedEdits(checkpoint=since.name, paths=", ".join(os.fsdecode(p) for p in paths[:5]))

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.files.open_files import OpenFile
     from rewind.snapshot.scan.build import Progress, Snapshot
-    from rewind.snapshot.trees.change import Trees
+    from rewind.snapshot.trees.change import Change, Trees
 
 NOT_AS_IT_WAS = "not-as-it-was"
 _PATIENCE = 3  # rounds of "this is not captured yet" before it is left alone
@@ -122,14 +122,14 @@ def incomplete(state: State, record: Record) -> CheckpointIncomplete | None:
     return CheckpointIncomplete(checkpoint=record.name, lacks=lacks.text) if lacks else None
 
 
-def unsaved(state: State, plan: RestorePlan, snapshot: Snapshot, since: Record | None) -> list[bytes]:
-    """Paths that a plan would replace and that differ from a checkpoint."""
+def unsaved(state: State, plan: RestorePlan, snapshot: Snapshot, since: Record | None) -> list[Change]:
+    """How a checkpoint differs from paths that a plan would replace."""
     if not plan.changes or since is None or since.tree == snapshot.root:
         return []
     with Source(state, since) as source:
         edits, _ = _plan(state, source, state.rules(), lambda rules: snapshot, None)
     replaced = {change.path for change in plan.changes}
-    return [change.path for change in edits.changes if change.path in replaced]
+    return [change for change in edits.changes if change.path in replaced]
 
 
 class Ready:
