@@ -28,3 +28,13 @@ def test_what_is_run_all_day_loads_nothing_that_takes_long(rewind: Rewind) -> No
     before = SLOW & loaded(rewind, "version")  # by Python itself, as some versions do
     for argv in (["list"], ["save", "two"], ["restore", "last~1", "--code-only"], ["undo-restore"], ["redo"]):
         assert SLOW & loaded(rewind, *argv) == before, argv
+
+
+def test_a_save_while_the_first_checkpoint_is_packed_loads_nothing_that_takes_long(rewind: Rewind) -> None:
+    """It asks whether somebody is at it already."""
+    run = f"import sys; sys.path.insert(0, {str(ENTRY.parents[1])!r})\n" \
+          "before = set(sys.modules); import rewind.checkpoint.upkeep.pieces\n" \
+          "print(*(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", run], env=rewind.env, capture_output=True,
+                          text=True, check=True)
+    assert "rewind.store.packing" in done.stdout.split() and not SLOW & set(done.stdout.split())

@@ -4,14 +4,10 @@ before the next piece. Packing and giving space back; `collection` has the rest.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import Any
 
 from rewind.checkpoint.project.locked import locked_for_upkeep
-from rewind.checkpoint.project.state import State
 from rewind.errors import Locked
 from rewind.files import Lock, is_wanted
-from rewind.store.objects import ObjectStore
 from rewind.store.packing import (
     Loose,
     next_loose,
@@ -22,6 +18,14 @@ from rewind.store.packing import (
     unbundle,
 )
 from rewind.store.space import begin_upkeep, end_upkeep, free_pages, shrink, write_back
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from rewind.checkpoint.project.state import State
+    from rewind.store.objects import ObjectStore
 
 PACK_LOCK = "pack.lock"
 _HOLD = 0.012  # seconds that a piece aims at: it is to stay below 50 ms where the disk is slow for once
