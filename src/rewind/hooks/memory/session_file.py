@@ -80,8 +80,7 @@ class SessionMemory:
                 self._save()
 
     def _recent(self) -> list[JsonObject]:
-        recent = self.data.get("recent")
-        return [s for s in recent if isinstance(s, dict)] if isinstance(recent, list) else []
+        return jsonfile.objects_in(self.data.get("recent"))
 
     def _become_latest(self, event: HookEvent, fields: SessionEntry) -> None:
         before = {key: value for key, value in self.data.items() if key not in ("recent", "format")}
