@@ -102,7 +102,7 @@ def test_rewind_is_measured_as_the_installer_leaves_it(tiny: Workplace) -> None:
     rewind = tiny.small_project("installed")
     assert rewind.state.parent == home / ".rewind" / "storage"  # where it is by default
     before = rewind.count()
-    rewind.prompt()
+    rewind.prompt()()  # and until it is written
     assert rewind.count() == before + 1
     rewind.forget()
     with pytest.raises(CommandFailed, match="exited with 10"):
