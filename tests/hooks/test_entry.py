@@ -310,7 +310,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     if mounted.returncode:
         pytest.skip("NOT TESTED: no small file system can be mounted here, so no disk can be filled")
     yield at
-    subprocess.run(["umount", str(at)], check=True)
+    # Lazily, because a process that a hook left may still be at work there.
+    subprocess.run(["umount", "--lazy", str(at)], check=True)
 
 
 @pytest.mark.parametrize("which", ["project", "home", "both"])
