@@ -151,7 +151,7 @@ def state_of(project: Path, home: Path, last: Optional[Path] = None) -> Path:
 
 def steps_of(state: Path) -> list[dict[str, Any]]:
     """The steps that are not undone, oldest first, and a redo that was interrupted."""
-    from rewind.checkpoint.rewind.log.operations import FILE, Operations
+    from rewind.checkpoint.log.operations import FILE, Operations
 
     operations = Operations(str(state / FILE), "main")
     half_done = operations.interrupted()
@@ -159,7 +159,7 @@ def steps_of(state: Path) -> list[dict[str, Any]]:
 
 
 def is_interrupted(state: Path) -> bool:
-    from rewind.checkpoint.rewind.log.operations import FILE, Operations
+    from rewind.checkpoint.log.operations import FILE, Operations
 
     return Operations(str(state / FILE), "main").interrupted() is not None
 

@@ -43,16 +43,15 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from rewind.agents.registry import hooks_home
-    from rewind.checkpoint.conversations.compare_sessions import Compared
-    from rewind.checkpoint.conversations.forks import Deleted
+    from rewind.checkpoint.changes.turn_changes import ChangedFile, Changes
     from rewind.checkpoint.conversations.only_here import Kept
-    from rewind.checkpoint.conversations.session_graph import NativeRewind
-    from rewind.checkpoint.conversations.session_shape import SessionShape, seconds_between
     from rewind.checkpoint.conversations.session_tree import SessionInfo, as_tree
     from rewind.checkpoint.futures import shape as lane_shape
     from rewind.checkpoint.futures.known import Lane
     from rewind.checkpoint.futures.make import Future
     from rewind.checkpoint.futures.run import Ran
+    from rewind.checkpoint.log.lineage import Lineage
+    from rewind.checkpoint.log.operations import Operation
     from rewind.checkpoint.map.by_session import (
         CHECKPOINT,
         EDIT,
@@ -63,16 +62,20 @@ if TYPE_CHECKING:
         SESSION,
         ProjectMap,
     )
-    from rewind.checkpoint.map.turn_changes import ChangedFile, Changes
+    from rewind.checkpoint.map.compare_sessions import Compared
+    from rewind.checkpoint.map.session_graph import NativeRewind
+    from rewind.checkpoint.map.session_shape import SessionShape, seconds_between
     from rewind.checkpoint.map.turn_map import MapRow
     from rewind.checkpoint.map.turn_views import TurnPage
     from rewind.checkpoint.project.all_projects import all_projects
+    from rewind.checkpoint.project.damage import Lacks
     from rewind.checkpoint.project.init import check_root
     from rewind.checkpoint.project.missed import Missed
-    from rewind.checkpoint.project.status import Status
+    from rewind.checkpoint.records.outside import kept_outside
     from rewind.checkpoint.records.record import Record, Trigger, is_name, is_timestamp, iso_time, timestamp
     from rewind.checkpoint.records.source import Source
     from rewind.checkpoint.records.timeline import Brief, brief
+    from rewind.checkpoint.records.torn import torn_paths
     from rewind.checkpoint.remote.known import Remote
     from rewind.checkpoint.remote.pull.clone import Cloned, folder_for, look_at_clone
     from rewind.checkpoint.remote.pull.pull import Pulled
@@ -80,32 +83,29 @@ if TYPE_CHECKING:
     from rewind.checkpoint.remote.status import Statuses
     from rewind.checkpoint.remote.url import checked_url, shown_url
     from rewind.checkpoint.repair.check_records import Examined
-    from rewind.checkpoint.repair.damage import Lacks
     from rewind.checkpoint.repair.repair import Repaired
-    from rewind.checkpoint.rewind.code_at import CodeAt
+    from rewind.checkpoint.rewind.conversation.forks import Deleted
     from rewind.checkpoint.rewind.files.git_since import GitSince
-    from rewind.checkpoint.rewind.files.torn import torn_paths
-    from rewind.checkpoint.rewind.log.lineage import Lineage
-    from rewind.checkpoint.rewind.log.operations import Operation
     from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
-    from rewind.checkpoint.save.outside import kept_outside
     from rewind.checkpoint.save.save import Saved
     from rewind.checkpoint.search.code import CodeFound
     from rewind.checkpoint.search.file_heat import Heat
     from rewind.checkpoint.search.file_log import LogEntry
-    from rewind.checkpoint.search.prompts import Found
+    from rewind.checkpoint.select.code_at import CodeAt
     from rewind.checkpoint.select.last_prompt import LastPrompt
+    from rewind.checkpoint.select.prompts import Found
     from rewind.checkpoint.select.selected import Selected
     from rewind.checkpoint.select.turn_name import split_selector, turn_name
     from rewind.checkpoint.share.giving.give import Sharing
     from rewind.checkpoint.share.taking.open_file import Opened
+    from rewind.checkpoint.share.transfer import Exported
+    from rewind.checkpoint.status import Status
     from rewind.checkpoint.turns.bisect.bisect import Bisected
     from rewind.checkpoint.turns.bisect.log import read_log
     from rewind.checkpoint.turns.blame.blame import Blame
     from rewind.checkpoint.turns.commit.commit import Commits
     from rewind.checkpoint.upkeep.collection import Collected
-    from rewind.checkpoint.upkeep.transfer import Exported
     from rewind.config.edit import set_value, unset_value
     from rewind.config.load import CONFIG_FILE, Settings, load_tier, load_usable
     from rewind.config.settings import BY_KEY, GROUPS, unknown
@@ -154,16 +154,16 @@ _PASSES = {
     "rewind.agents.registry": ("hooks_home",),
     "rewind.checkpoint.project.all_projects": ("all_projects",),
     "rewind.checkpoint.project.init": ("check_root",),
-    "rewind.checkpoint.save.outside": ("kept_outside",),
+    "rewind.checkpoint.records.outside": ("kept_outside",),
     "rewind.checkpoint.records.record": ("is_name", "is_timestamp", "iso_time", "timestamp"),
     "rewind.checkpoint.remote.pull.clone": ("folder_for", "look_at_clone"),
     "rewind.checkpoint.remote.url": ("checked_url", "shown_url"),
-    "rewind.checkpoint.conversations.session_shape": ("seconds_between",),
+    "rewind.checkpoint.map.session_shape": ("seconds_between",),
     "rewind.checkpoint.conversations.session_tree": ("as_tree",),
     "rewind.checkpoint.map.by_session": (
         "CHECKPOINT", "EDIT", "LANE", "NOW", "OPERATION", "PROMPT", "SESSION"),
     "rewind.checkpoint.records.timeline": ("brief",),
-    "rewind.checkpoint.rewind.files.torn": ("torn_paths",),
+    "rewind.checkpoint.records.torn": ("torn_paths",),
     "rewind.checkpoint.select.turn_name": ("split_selector", "turn_name"),
     "rewind.checkpoint.turns.bisect.log": ("read_log",),
     "rewind.config.edit": ("set_value", "unset_value"),
@@ -349,7 +349,7 @@ class Controller:
         return open_turns(session.path, session.profile, self.state.derived)
 
     def is_fork(self, session: SessionFile, index: TurnIndex) -> bool:
-        from rewind.checkpoint.conversations.known_forks import Branches
+        from rewind.checkpoint.project.known_forks import Branches
 
         return bool(index.parent_session or Branches(self.state.project).find(session.session_id))
 
@@ -365,7 +365,7 @@ class Controller:
 
     def row_changes(self, records: list[Record], patience: float) -> dict[str, Changes]:
         """What changed with each checkpoint since its parent, as far as that is found out in time."""
-        from rewind.checkpoint.map.turn_changes import row_changes
+        from rewind.checkpoint.changes.turn_changes import row_changes
 
         return row_changes(self.state, records, patience)
 
@@ -409,7 +409,7 @@ class Controller:
 
     def changes_with(self, record: Record) -> Changes | None:
         """The same for one of them; None where it has no parent any more."""
-        from rewind.checkpoint.map.turn_changes import changes_between
+        from rewind.checkpoint.changes.turn_changes import changes_between
 
         parent = self.lineage().parent(record.name)
         return changes_between(self.state, parent, record) if parent else None
@@ -583,13 +583,13 @@ class Controller:
 
     def here(self) -> Record | None:
         """The checkpoint that the project stands on."""
-        from rewind.checkpoint.rewind.log.lineage import here
+        from rewind.checkpoint.log.lineage import here
 
         return here(self._fresh)
 
     def lineage(self) -> Lineage:
         """What each checkpoint came from."""
-        from rewind.checkpoint.rewind.log.lineage import lineage
+        from rewind.checkpoint.log.lineage import lineage
 
         return lineage(self._fresh)
 
@@ -650,26 +650,26 @@ class Controller:
 
     def pin(self, name: str, pinned: bool = True) -> Record:
         """Keep a checkpoint for good, or no longer."""
-        from rewind.checkpoint.records.change_record import pin
+        from rewind.checkpoint.change_record import pin
 
         return pin(self.state, self.find(name).name, pinned)
 
     def describe_checkpoint(self, name: str, description: str) -> Record:
         """Give a checkpoint another description."""
-        from rewind.checkpoint.records.change_record import describe
+        from rewind.checkpoint.change_record import describe
 
         return describe(self.state, self.find(name).name, description)
 
     def check_deletable(self, names: list[str], *, force: bool = False) -> None:
         """Raises where one of these checkpoints is still needed."""
-        from rewind.checkpoint.records.change_record import check_deletable
+        from rewind.checkpoint.change_record import check_deletable
 
         check_deletable(self._fresh, names, force)
 
     def delete(self, names: list[str], *, force: bool = False, wait: float = 10.0,
                progress: Progress | None = None) -> Collected:
         """Delete checkpoints and what only they held. This cannot be undone."""
-        from rewind.checkpoint.records.change_record import delete
+        from rewind.checkpoint.change_record import delete
 
         found = [self.find(name).name for name in names]
         return delete(self.state, found, force=force, wait=wait, progress=progress)
@@ -708,7 +708,7 @@ class Controller:
 
     def code_before(self, session_id: str, offset: int) -> CodeAt | None:
         """The checkpoint with the code as it was when the prompt at this place was given."""
-        from rewind.checkpoint.rewind.code_at import code_before
+        from rewind.checkpoint.select.code_at import code_before
 
         return code_before(self.state, self.session_file(session_id), offset)
 
@@ -729,7 +729,7 @@ class Controller:
 
     def turn_span(self, session_id: str, turn: int, offset: int) -> tuple[str | None, str | None]:
         """The checkpoints before a turn and after it; None for the second: the project as it is now."""
-        from rewind.checkpoint.rewind.code_at import turn_span
+        from rewind.checkpoint.select.code_at import turn_span
 
         return turn_span(self.state, self.session_file(session_id), turn, offset)
 
@@ -743,13 +743,13 @@ class Controller:
 
     def native_rewinds(self, infos: list[SessionInfo]) -> dict[str, list[NativeRewind]]:
         """Where the agents themselves went back in these sessions."""
-        from rewind.checkpoint.conversations.session_graph import native_rewinds
+        from rewind.checkpoint.map.session_graph import native_rewinds
 
         return native_rewinds(self.state, infos)
 
     def stands_at(self, infos: list[SessionInfo]) -> tuple[str, int] | None:
         """Which of these sessions the files are from, and after which of its turns, where that is known."""
-        from rewind.checkpoint.conversations.session_graph import stands_at
+        from rewind.checkpoint.map.session_graph import stands_at
 
         return stands_at(self._fresh, infos)
 
@@ -813,7 +813,7 @@ class Controller:
     def shape(self, session_id: str, known: dict[int, TurnFigures], patience: float) -> SessionShape:
         """What every turn of a session changed, and the marks on it. The caller keeps `known` for the next
         time."""
-        from rewind.checkpoint.conversations.session_shape import read_shape
+        from rewind.checkpoint.map.session_shape import read_shape
 
         return read_shape(self._fresh, self.session_file(session_id), known, patience)
 
@@ -832,7 +832,7 @@ class Controller:
         return search(self.turn_index(session_id), text)
 
     def compare_sessions(self, a: str, b: str) -> tuple[SessionInfo, SessionInfo, Compared]:
-        from rewind.checkpoint.conversations.compare_sessions import compare_sessions
+        from rewind.checkpoint.map.compare_sessions import compare_sessions
 
         by_id = {info.session_id: info for info in self.sessions()}
         one, other = (by_id.get(text) or self.session(text) for text in (a, b))
@@ -840,12 +840,12 @@ class Controller:
 
     def mark_turn(self, session_id: str, turn: int, name: str) -> Record:
         """Give the checkpoint of a turn a name; the last turn's is made now."""
-        from rewind.checkpoint.records.change_record import mark_turn
+        from rewind.checkpoint.change_record import mark_turn
 
         return mark_turn(self.state, self.session_file(session_id), turn, name)
 
     def rename_fork(self, text: str, name: str, *, dry_run: bool = False) -> SessionInfo:
-        from rewind.checkpoint.conversations import forks
+        from rewind.checkpoint.rewind.conversation import forks
 
         info, name = self.session(text), forks.checked_name(name)
         if not dry_run:
@@ -854,7 +854,7 @@ class Controller:
         return info
 
     def promote_fork(self, text: str) -> SessionInfo:
-        from rewind.checkpoint.conversations import forks
+        from rewind.checkpoint.rewind.conversation import forks
 
         info = self.session(text)
         parents = [other for other in self.sessions() if other.session_id == info.parent]
@@ -864,7 +864,7 @@ class Controller:
 
     def delete_forks(self, texts: list[str], *, dry_run: bool = False) -> list[SessionInfo]:
         """To the trash. All of them are looked at before the first one is moved."""
-        from rewind.checkpoint.conversations import forks
+        from rewind.checkpoint.rewind.conversation import forks
 
         infos = self._sessions_named(texts)
         for info in infos:
@@ -876,14 +876,14 @@ class Controller:
         return infos
 
     def undelete_fork(self, text: str) -> str:
-        from rewind.checkpoint.conversations import forks
+        from rewind.checkpoint.rewind.conversation import forks
 
         with self._locked("forks"):
             return forks.undelete(self.state, text)
 
     def deleted_forks(self) -> list[Deleted]:
         """In the trash: `sessionId`, `title`, `path`, `agent`."""
-        from rewind.checkpoint.conversations.forks import deleted
+        from rewind.checkpoint.rewind.conversation.forks import deleted
 
         return deleted(self.state)
 
@@ -1113,7 +1113,7 @@ class Controller:
     def search_prompts(self, text: str, *, session: str | None = None,
                        any_case: bool = False) -> Iterator[Found]:
         """Where a text occurs in the prompts of the project's conversations, the latest one first."""
-        from rewind.checkpoint.search.prompts import search_prompts
+        from rewind.checkpoint.select.prompts import search_prompts
         from rewind.transcript.find import find_session, project_sessions
 
         files = project_sessions(self.state.area(), home=self.project.home)
@@ -1121,14 +1121,14 @@ class Controller:
                               any_case=any_case)
 
     def status(self, progress: Progress | None = None) -> Status:
-        from rewind.checkpoint.project.status import Status
+        from rewind.checkpoint.status import Status
 
         return Status(self.state, self.look(progress))
 
     # to and from a file
 
     def plan_export(self, name: str, path: str = "", *, force: bool = False) -> Exported:
-        from rewind.checkpoint.upkeep import transfer
+        from rewind.checkpoint.share import transfer
 
         if path:
             transfer.check_target(path, force)
@@ -1137,7 +1137,7 @@ class Controller:
     def export(self, name: str, target: str | BinaryIO, *, force: bool = False,
                progress: Progress | None = None) -> Exported:
         """Write a checkpoint as one tar.gz into a new file, or into an open binary stream."""
-        from rewind.checkpoint.upkeep import transfer
+        from rewind.checkpoint.share import transfer
 
         record = self.find(name)
         if isinstance(target, str):
@@ -1147,7 +1147,7 @@ class Controller:
     def plan_import(self, path: str, *, allow_links_out: bool = False, max_bytes: int | None = None,
                     progress: Progress | None = None) -> Imported:
         """Check the whole file as an import does, and store nothing."""
-        from rewind.checkpoint.upkeep import transfer
+        from rewind.checkpoint.share import transfer
 
         return transfer.look_at_import(path, allow_links_out=allow_links_out, max_bytes=max_bytes,
                                        progress=progress)
@@ -1155,7 +1155,7 @@ class Controller:
     def import_(self, path: str, *, allow_links_out: bool = False, max_bytes: int | None = None,
                 wait: float = 10.0, progress: Progress | None = None) -> Record:
         """Make a checkpoint of an exported one. The project itself is not touched."""
-        from rewind.checkpoint.upkeep import transfer
+        from rewind.checkpoint.share import transfer
 
         with self._locked("import", wait):
             return transfer.import_file(self.state, path, allow_links_out=allow_links_out,

@@ -15,8 +15,8 @@ import pytest
 
 from hook_scene import LONG, Hooks
 from rewind.checkpoint.project.state import State
+from rewind.checkpoint.records import outside
 from rewind.checkpoint.records.record import Record
-from rewind.checkpoint.save import outside
 from rewind.cli.main import main
 from rewind.controller import AtCheckpoint, BeforePrompts, Controller
 from rewind.errors import ChangedSincePlan, UsageError

@@ -33,7 +33,7 @@ FOLDER = b"package"
 ROOTS = ("rewind.hooks.event", "rewind.hooks.handle", "rewind.checkpoint.project.known_stores",
          "rewind.hooks.memory.session_file", "rewind.hooks.making.in_time", "rewind.hooks.making.checkpoint",
          "rewind.transcript.find", "rewind.checkpoint.conversations.which_session",
-         "rewind.checkpoint.save.conversation", "rewind.checkpoint.save.create")
+         "rewind.checkpoint.conversations.stored", "rewind.checkpoint.save.create")
 # The same for a command: each begins with the first two. Then come those of `list`, and of going back.
 COMMAND_ROOTS = ("rewind.cli.main", "rewind.controller", "rewind.cli.look.list.list_",
                  "rewind.cli.look.list.list_turns", "rewind.checkpoint.map.facts",
@@ -42,7 +42,7 @@ COMMAND_ROOTS = ("rewind.cli.main", "rewind.controller", "rewind.cli.look.list.l
 ALONG = {"rewind.cli.main": ("rewind.cli.output.streams",),
          "rewind.cli.look.list.list_": (
              "rewind.checkpoint.rewind.words", "rewind.checkpoint.map.turn_map",
-             "rewind.checkpoint.rewind.log.lineage", "rewind.checkpoint.records.timeline",
+             "rewind.checkpoint.log.lineage", "rewind.checkpoint.records.timeline",
              "rewind.checkpoint.project.vanished", "rewind.checkpoint.project.missed")}
 HEAD = 16  # bytes that say where the code begins and how long the file is; then comes the index
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from rewind.checkpoint.project.state import State
-from rewind.checkpoint.save.outside import kept_outside, may_be_kept
+from rewind.checkpoint.records.outside import kept_outside, may_be_kept
 from rewind.errors import RewindError
 
 TYPE_CHECKING = False

@@ -11,7 +11,7 @@ import pytest
 from chat_scene import Scene
 from cli import conftest as in_process
 from cli.conftest import InProcess
-from rewind.checkpoint.conversations.known_forks import Branches
+from rewind.checkpoint.project.known_forks import Branches
 from rewind.errors import FormatTooNew, StoreDamaged
 
 cli = in_process.cli  # the fixture

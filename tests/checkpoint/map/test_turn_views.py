@@ -11,7 +11,7 @@ from chat_scene import Claude, Scene
 from cli.conftest import InProcess, cli  # noqa: F401 - the fixture
 from make_transcripts import event_id
 from rewind.agents.registry import profile_for
-from rewind.checkpoint.map import turn_changes
+from rewind.checkpoint.changes import turn_changes
 from rewind.controller import AtTurn
 from rewind.transcript.read.chain import Tail
 from rewind.transcript.read.lines import open_transcript

@@ -20,9 +20,9 @@ import pytest
 
 from chat_scene import Scene
 from cli.conftest import InProcess, cli  # noqa: F401
+from rewind.checkpoint.conversations.stored import write_out
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source
-from rewind.checkpoint.save.conversation import write_out
 from rewind.controller import Controller
 from rewind.errors import RewindError
 from rewind.snapshot.trees.content import whole

@@ -788,7 +788,7 @@ def test_a_trash_on_another_disk_is_reached_by_copying(scene: Scene, monkeypatch
 
 def test_a_restore_from_the_store_on_a_full_disk_leaves_no_temporary_file(
         scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rewind.checkpoint.save import conversation
+    from rewind.checkpoint.conversations import stored as conversation
 
     scene.path.unlink()
     with monkeypatch.context() as patch:

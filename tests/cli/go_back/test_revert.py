@@ -12,8 +12,8 @@ import pytest
 from chat_scene import SESSION, Claude, Turns
 from cli.conftest import InProcess
 from rewind.agents.registry import profile_for
+from rewind.checkpoint.log.operations import Operations
 from rewind.checkpoint.project.locked import locked
-from rewind.checkpoint.rewind.log.operations import Operations
 from rewind.controller import Controller
 from rewind.errors import RewindError
 from rewind.transcript.read.chain import Tail

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, BinaryIO, TypedDict
 
 from rewind.agents.profile import TREE, Profile
 from rewind.agents.registry import is_under_root, profile_named
-from rewind.checkpoint.conversations.known_forks import Branches, new_branch
+from rewind.checkpoint.conversations.backup_sums import sum_of
+from rewind.checkpoint.conversations.links import body_of, links_of, snapshot_of
+from rewind.checkpoint.conversations.stored import write_out
 from rewind.checkpoint.conversations.which_session import recorded_session
+from rewind.checkpoint.project.known_forks import Branches, new_branch
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.project.unfinished import Unfinished
 from rewind.checkpoint.records.record import Record, cursor_of, iso_time
-from rewind.checkpoint.repair.backup_sums import sum_of
-from rewind.checkpoint.save.conversation import write_out
-from rewind.checkpoint.save.links import body_of, links_of, snapshot_of
 from rewind.errors import (
     NoConversation,
     NothingBeforeCut,
@@ -41,9 +41,9 @@ from rewind.transcript.write.in_place import rewrite
 from rewind.transcript.write.sidecars import INDEX, add_to_index, sidecar_paths, update_index
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.conversations.known_forks import Branch
+    from rewind.checkpoint.log.line import Effect
+    from rewind.checkpoint.project.known_forks import Branch
     from rewind.checkpoint.records.record import Transcript
-    from rewind.checkpoint.rewind.log.line import Effect
 
 BACKUPS = "transcript-backup"
 _WORTH_COUNTING = 8 << 20  # turns of a longer conversation are counted when somebody looks at it

@@ -7,12 +7,12 @@ import os
 from rewind.agents.profile import SQLITE
 from rewind.agents.registry import profile_named
 from rewind.checkpoint.conversations.bring_back import checked_path
+from rewind.checkpoint.conversations.links import newest_versions
+from rewind.checkpoint.conversations.stored import write_out
 from rewind.checkpoint.conversations.trash import trashed
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.project.unfinished import Unfinished
 from rewind.checkpoint.records.record import Record
-from rewind.checkpoint.save.conversation import write_out
-from rewind.checkpoint.save.links import newest_versions
 from rewind.errors import RewindError, SessionNotFound, SessionThere
 from rewind.files import PRIVATE_FILE, fsync_dir, make_private_dir
 from rewind.transcript.find import session_anywhere

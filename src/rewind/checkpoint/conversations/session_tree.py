@@ -7,10 +7,10 @@ import time
 from typing import TYPE_CHECKING, TypedDict
 
 from rewind.agents.profile import Profile
-from rewind.checkpoint.conversations.known_forks import Branches, ancestors
 from rewind.checkpoint.conversations.which_session import recorded_files, recorded_sessions
+from rewind.checkpoint.log.fork_code import replaced_code
+from rewind.checkpoint.project.known_forks import Branches, ancestors
 from rewind.checkpoint.project.state import State
-from rewind.checkpoint.rewind.files.fork_code import replaced_code
 from rewind.errors import RewindError
 from rewind.fast import quickjson
 from rewind.transcript.find import SessionFile, project_sessions
@@ -19,7 +19,7 @@ from rewind.transcript.liveness import Clients
 from rewind.transcript.turns.turn_index import open_turns, stamp_of
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.conversations.known_forks import Branch
+    from rewind.checkpoint.project.known_forks import Branch
     from rewind.jsonfile import JsonObject
 
 _INSERT = "INSERT OR REPLACE INTO transcripts VALUES(?, ?, ?)"

@@ -10,7 +10,7 @@ from rewind import jsonfile
 from rewind.agents.profile import Profile
 from rewind.agents.registry import is_under_root, profile_named
 from rewind.checkpoint.conversations.bring_back import note_in_index
-from rewind.checkpoint.conversations.known_forks import Branches
+from rewind.checkpoint.project.known_forks import Branches
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.project.unfinished import Unfinished
 from rewind.errors import NotAFork, PlaceTaken, RewindError
@@ -23,8 +23,8 @@ from rewind.transcript.write.sidecars import remove_from_index, sidecar_paths
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rewind.checkpoint.conversations.known_forks import Branch
-    from rewind.checkpoint.rewind.log.line import Effect
+    from rewind.checkpoint.log.line import Effect
+    from rewind.checkpoint.project.known_forks import Branch
 
 TRASH = "trash"
 ABOUT = "fork.json"  # in each directory of the trash: what lies there and where it was

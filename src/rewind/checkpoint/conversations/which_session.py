@@ -23,9 +23,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from rewind.checkpoint.conversations.known_forks import Branch
+    from rewind.checkpoint.conversations.stored import Captured
+    from rewind.checkpoint.project.known_forks import Branch
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.save.conversation import Captured
     from rewind.jsonfile import JsonObject
 
 _RECENT = 600.0
@@ -136,7 +136,7 @@ def _has_prompt(file: SessionFile) -> bool:
 
 
 def _forks(state: State) -> list[Branch]:
-    from rewind.checkpoint.conversations.known_forks import Branches  # a hook knows its session
+    from rewind.checkpoint.project.known_forks import Branches  # a hook knows its session
 
     try:
         return Branches(state.project).all
@@ -150,7 +150,7 @@ def capture_current(state: State, session: SessionFile | None = None,
     why it is left out. Whatever is wrong with it, the code is saved. What lies behind `end` came later."""
     try:
         session = session or choose_session(state).session
-        from rewind.checkpoint.save.conversation import capture  # not before there is something to capture
+        from rewind.checkpoint.conversations.stored import capture  # not before there is something to capture
 
         return capture(state, session.path, session.profile, end), ""
     except (SessionNotFound, TranscriptNotFound):

@@ -9,7 +9,7 @@ from rewind.checkpoint.project.state import State
 from rewind.checkpoint.save.save import save
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.map.turn_changes import ChangedFile
+    from rewind.checkpoint.changes.turn_changes import ChangedFile
 
 
 def bring_up_to_date(state: State, lane: Lane, why: str) -> None:

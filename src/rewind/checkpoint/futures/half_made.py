@@ -7,16 +7,16 @@ import os
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from rewind import jsonfile
-from rewind.checkpoint.conversations.known_forks import Branches
 from rewind.checkpoint.futures.directory import clear, foreign_file, forget_broken, forget_place, work_trees
 from rewind.checkpoint.project.identity import sweep_place
+from rewind.checkpoint.project.known_forks import Branches
 from rewind.checkpoint.project.state import State
 from rewind.errors import WorkNotSaved
 from rewind.files import fsync_dir, make_private_dir
 from rewind.transcript.write.content import new_session_id
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.conversations.known_forks import Branch
+    from rewind.checkpoint.project.known_forks import Branch
 
 NOTES = "making"
 _MAX_BYTES = 1 << 16

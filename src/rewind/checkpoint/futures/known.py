@@ -6,13 +6,13 @@ import os
 from typing import TYPE_CHECKING
 
 from rewind.agents.registry import profile_named
-from rewind.checkpoint.conversations.known_forks import Branches
+from rewind.checkpoint.changes.turn_changes import changes_between
 from rewind.checkpoint.conversations.session_tree import Life
 from rewind.checkpoint.futures.half_made import half_made
-from rewind.checkpoint.map.turn_changes import changes_between
+from rewind.checkpoint.log.lineage import here
+from rewind.checkpoint.log.operations import UNDELETE, Operation
+from rewind.checkpoint.project.known_forks import Branches
 from rewind.checkpoint.project.state import State
-from rewind.checkpoint.rewind.log.lineage import here
-from rewind.checkpoint.rewind.log.operations import UNDELETE, Operation
 from rewind.errors import FutureLost, FutureNotFound
 from rewind.index import MAIN
 from rewind.paths import Project
@@ -20,9 +20,9 @@ from rewind.transcript.find import SessionFile, latest_sessions, session_anywher
 from rewind.transcript.turns.turn_index import open_turns
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.conversations.known_forks import Branch, LastRun
+    from rewind.checkpoint.changes.turn_changes import Changes
     from rewind.checkpoint.futures.half_made import HalfMade
-    from rewind.checkpoint.map.turn_changes import Changes
+    from rewind.checkpoint.project.known_forks import Branch, LastRun
 
 _SHORTEST = 6  # of a session's id that names it
 

@@ -12,16 +12,16 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from rewind.checkpoint.conversations.bring_back import Home, make_fork
-from rewind.checkpoint.conversations.known_forks import Branches
 from rewind.checkpoint.futures.directory import commit_for, make_place
 from rewind.checkpoint.futures.half_made import Making, sweep
+from rewind.checkpoint.log import operations as ops
 from rewind.checkpoint.project.identity import enter_place
+from rewind.checkpoint.project.known_forks import Branches
 from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.destination import Destination
 from rewind.checkpoint.rewind.files.elsewhere import write_elsewhere
-from rewind.checkpoint.rewind.log import operations as ops
 from rewind.checkpoint.rewind.resolve import resolve
 from rewind.checkpoint.rewind.target import Request
 from rewind.checkpoint.turns.bisect.scratch import leads_back, needed

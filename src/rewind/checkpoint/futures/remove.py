@@ -6,27 +6,27 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from rewind.checkpoint.conversations.forks import logged, trashing
 from rewind.checkpoint.conversations.trash import check_free, move_to_trash, trashed
-from rewind.checkpoint.futures.away import finish, inverse, move_away, removal
 from rewind.checkpoint.futures.compare import bring_up_to_date
 from rewind.checkpoint.futures.directory import is_file
 from rewind.checkpoint.futures.half_made import remove_half_made, sweep
 from rewind.checkpoint.futures.known import AtPlace, Lane, interrupted, look, session_of
+from rewind.checkpoint.log import operations as ops
+from rewind.checkpoint.log.lineage import here
+from rewind.checkpoint.log.operations import Operation
 from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.conversation import effects
+from rewind.checkpoint.rewind.conversation.away import finish, inverse, move_away, removal
+from rewind.checkpoint.rewind.conversation.forks import logged, trashing
 from rewind.checkpoint.rewind.conversation.outcome import Conversations
-from rewind.checkpoint.rewind.log import operations as ops
-from rewind.checkpoint.rewind.log.lineage import here
-from rewind.checkpoint.rewind.log.operations import Operation
 from rewind.errors import FutureBusy, FutureLost, WorkNotSaved
 from rewind.snapshot.git.run import Git
 from rewind.snapshot.scan.scan import scan
 from rewind.snapshot.trees.listing import uncovered
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.rewind.log.line import Effect
+    from rewind.checkpoint.log.line import Effect
 
 
 def remove(state: State, lane: Lane, *, force: bool = False, dry_run: bool = False) -> None:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO
 
-from rewind.checkpoint.conversations.known_forks import Branches
 from rewind.checkpoint.futures.known import Lane
+from rewind.checkpoint.project.known_forks import Branches
 from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import iso_time

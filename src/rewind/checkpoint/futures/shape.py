@@ -8,9 +8,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypedDict
 
+    from rewind.checkpoint.changes.turn_changes import ChangedFile, Changes
     from rewind.checkpoint.futures.known import Lane
     from rewind.checkpoint.futures.run import Ran
-    from rewind.checkpoint.map.turn_changes import ChangedFile, Changes
 
     Rows = dict[str, list[ChangedFile | None]]
     Shown = dict[str, object]  # as JSON

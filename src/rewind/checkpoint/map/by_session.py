@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from rewind.checkpoint.conversations.session_tree import SessionInfo, session_infos
 from rewind.checkpoint.futures.known import Lane
+from rewind.checkpoint.log.lineage import here
+from rewind.checkpoint.log.operations import FILE as OPERATIONS
 from rewind.checkpoint.map.facts import add_changes
 from rewind.checkpoint.map.turn_map import TURN, MapRow, turn_map
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record, noted_place, prompt_start, seconds_of, session_of
-from rewind.checkpoint.rewind.log.lineage import here
-from rewind.checkpoint.rewind.log.operations import FILE as OPERATIONS
 from rewind.checkpoint.rewind.target import AtCheckpoint, AtTurn, Target
 from rewind.errors import RewindError
 from rewind.transcript.find import project_sessions
@@ -21,7 +21,7 @@ from rewind.transcript.turns.turn_index import open_turns
 from rewind.transcript.turns.turn_tree import Row
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.map.turn_changes import Changes
+    from rewind.checkpoint.changes.turn_changes import Changes
 
 _PATIENCE = 0.4  # seconds for counting what is not known yet
 SESSION, PROMPT, CHECKPOINT, NOW = "session", "prompt", "checkpoint", "now"

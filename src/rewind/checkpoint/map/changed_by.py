@@ -1,19 +1,19 @@
 """What changed each path between two checkpoints: an editing tool, a shell command, or a person between
-turns. Whose a change is, `turns/who.py` decides; here it is looked up what the turn did it with."""
+turns. Whose a change is, `changes/who.py` decides; here it is looked up what the turn did it with."""
 
 from __future__ import annotations
 
 import os
 
 from rewind.agents.registry import profile_for
+from rewind.checkpoint.changes.turn_changes import is_directory
+from rewind.checkpoint.changes.who import Authors
+from rewind.checkpoint.log.lineage import Lineage, here, lineage
 from rewind.checkpoint.map.facts import transcript_of
-from rewind.checkpoint.map.turn_changes import is_directory
 from rewind.checkpoint.map.turn_map import MapRow
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source, between
-from rewind.checkpoint.rewind.log.lineage import Lineage, here, lineage
-from rewind.checkpoint.turns.who import Authors
 from rewind.errors import RewindError
 from rewind.transcript.turns.turn_tools import TurnTools, tools_of_turn
 

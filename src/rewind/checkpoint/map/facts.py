@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from rewind.checkpoint.map.turn_changes import Changes
+    from rewind.checkpoint.changes.turn_changes import Changes
     from rewind.checkpoint.map.turn_map import MapRow
     from rewind.checkpoint.project.state import State
 
@@ -70,7 +70,7 @@ def _rows_of(state: State, what: str, values: list[str]) -> list[Any]:
 
 
 def _count(state: State, row: MapRow) -> Changes | None:
-    from rewind.checkpoint.map.turn_changes import changes_between
+    from rewind.checkpoint.changes.turn_changes import changes_between
 
     assert row.before and row.after
     old, new = state.files.find(row.before.name), state.files.find(row.after.name)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from rewind.checkpoint.futures.lanes import lane_items
 from rewind.checkpoint.map.by_session import (
     CHECKPOINT,
     EDIT,
@@ -21,6 +20,7 @@ from rewind.checkpoint.map.by_session import (
     map_by_session,
 )
 from rewind.checkpoint.map.facts import add_changes, add_turns
+from rewind.checkpoint.map.lanes import lane_items
 from rewind.checkpoint.map.turn_map import EDIT as EDIT_ROW
 from rewind.checkpoint.map.turn_map import TURN, MapRow, turn_map
 from rewind.checkpoint.project.state import State

@@ -3,14 +3,14 @@ checkpoints and operations. It is made from the index of records alone, and read
 
 from __future__ import annotations
 
-from rewind.checkpoint.rewind.log.lineage import here_among, parents_of, partial_backups
-from rewind.checkpoint.rewind.log.operations import ADOPT, APPLY, REVERT, Operation
+from rewind.checkpoint.log.lineage import here_among, parents_of, partial_backups
+from rewind.checkpoint.log.operations import ADOPT, APPLY, REVERT, Operation
 from rewind.errors import RewindError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
 
-    from rewind.checkpoint.map.turn_changes import Changes
+    from rewind.checkpoint.changes.turn_changes import Changes
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.timeline import Brief
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from rewind.checkpoint.changes.turn_changes import Unpacked, changes_between
 from rewind.checkpoint.conversations.which_session import recorded_session
-from rewind.checkpoint.map.turn_changes import Unpacked, changes_between
 from rewind.checkpoint.project.state import State
-from rewind.checkpoint.rewind.code_at import CodeAt, SessionCode, prompt_of
+from rewind.checkpoint.select.code_at import CodeAt, SessionCode, prompt_of
 from rewind.transcript.find import SessionFile
 from rewind.transcript.liveness import is_busy
 from rewind.transcript.turns.turn_blocks import Limits, TurnText, for_page
@@ -17,7 +17,7 @@ from rewind.transcript.turns.turn_index import TurnIndex, open_turns
 from rewind.transcript.turns.turn_pages import read_turns
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.map.turn_changes import TurnChanges
+    from rewind.checkpoint.changes.turn_changes import TurnChanges
 
 _MOST_MISSING = 20
 

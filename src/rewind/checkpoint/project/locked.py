@@ -158,7 +158,7 @@ def _upgrade(state: State) -> None:
 
     info = read_store_file(state.project)  # another process may have done it meanwhile
     if info["format"] < FORMAT:
-        from rewind.checkpoint.rewind.log.lineage import here
+        from rewind.checkpoint.log.lineage import here
 
         operations, current, newest = state.operations(), here(state), state.timeline.newest()
         operations.bring_over(current.name if current else "", newest.sequence if newest else 0)

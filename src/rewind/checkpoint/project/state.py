@@ -26,9 +26,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rewind.checkpoint.log.operations import Operation, Operations
+    from rewind.checkpoint.project.damage import Damage
     from rewind.checkpoint.records.timeline import Timeline
-    from rewind.checkpoint.repair.damage import Damage
-    from rewind.checkpoint.rewind.log.operations import Operation, Operations
     from rewind.config.load import Settings
     from rewind.jsonfile import JsonObject
     from rewind.snapshot.rules.rules import Rules
@@ -181,7 +181,7 @@ class State:
         self._timeline = None
 
     def operations(self, place: str = "") -> Operations:
-        from rewind.checkpoint.rewind.log.operations import FILE, OLD_FILE, Operations
+        from rewind.checkpoint.log.operations import FILE, OLD_FILE, Operations
 
         known = self.known_operations(place)
         if known is None:
@@ -196,7 +196,7 @@ class State:
 
     def damage(self) -> Damage:
         """What `validate --deep` found wrong and could not mend."""
-        from rewind.checkpoint.repair.damage import Damage
+        from rewind.checkpoint.project.damage import Damage
 
         return Damage(self.project.path(DAMAGE_FILE))
 
@@ -342,7 +342,7 @@ class State:
         """Forks that Rewind made for a place, whatever their lines say: whether it is this one."""
         if len(self.places()) == 1:
             return {}
-        from rewind.checkpoint.conversations.known_forks import Branches
+        from rewind.checkpoint.project.known_forks import Branches
 
         try:
             branches = Branches(self.project).all

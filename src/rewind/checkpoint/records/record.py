@@ -83,7 +83,7 @@ if TYPE_CHECKING:
         addedAt: str
 
     class OutsideFile(TypedDict, total=False):
-        """A file outside the project, as `save/outside.py` writes it and reads it back."""
+        """A file outside the project, as `records/outside.py` writes it and reads it back."""
 
         path: str
         mode: int

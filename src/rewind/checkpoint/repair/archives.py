@@ -9,6 +9,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rewind.checkpoint.conversations.links import FILE as CHAT
+from rewind.checkpoint.conversations.links import snapshot_of
+from rewind.checkpoint.conversations.stored import write_gz
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import ARCHIVE, Record, cursor_of
 from rewind.checkpoint.records.source import Source
@@ -16,9 +19,6 @@ from rewind.checkpoint.repair.check_records import read_conversation
 from rewind.checkpoint.repair.files import Repairs
 from rewind.checkpoint.repair.quarantine import Quarantine
 from rewind.checkpoint.repair.rescue_conversation import transcripts
-from rewind.checkpoint.save.conversation import write_gz
-from rewind.checkpoint.save.links import FILE as CHAT
-from rewind.checkpoint.save.links import snapshot_of
 from rewind.errors import RewindError
 from rewind.files import PRIVATE_FILE, fsync_dir
 from rewind.snapshot.archive.portable import read_snapshot, write_snapshot

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from rewind.checkpoint.conversations.links import body_of, header_of, links_of, snapshot_of
+from rewind.checkpoint.conversations.stored import write_out
+from rewind.checkpoint.project.damage import Lacks
+from rewind.checkpoint.records.outside import kept_outside
 from rewind.checkpoint.records.source import Source
-from rewind.checkpoint.repair.damage import Lacks
-from rewind.checkpoint.save.conversation import write_out
-from rewind.checkpoint.save.links import body_of, header_of, links_of, snapshot_of
-from rewind.checkpoint.save.outside import kept_outside
 from rewind.errors import CheckpointNotFound, RewindError
 from rewind.snapshot.trees.tree import CHUNKED, DIR, FILE, MAX_DEPTH, decode_pieces
 from rewind.store.blobs import Unreadable, unpack

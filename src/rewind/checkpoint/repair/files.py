@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rewind import jsonfile
+from rewind.checkpoint.log.operations import FILE as OPERATIONS
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import ARCHIVE, FORMAT, METADATA, Record, decode_record
 from rewind.checkpoint.records.seal import SEAL, is_broken, sealed
@@ -24,8 +25,7 @@ from rewind.checkpoint.repair.own_files import (
     without_record,
 )
 from rewind.checkpoint.repair.quarantine import Quarantine
-from rewind.checkpoint.rewind.log.operations import FILE as OPERATIONS
-from rewind.checkpoint.upkeep.transfer import look_at_import
+from rewind.checkpoint.share.transfer import look_at_import
 from rewind.errors import FormatTooNew, RewindError
 from rewind.fast import quickjson
 from rewind.files import write_atomic

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 
+from rewind.checkpoint.conversations.backup_sums import differs
+from rewind.checkpoint.log.operations import FILE as OPERATIONS
+from rewind.checkpoint.log.operations import MAX_BYTES as MOST_OPERATIONS
+from rewind.checkpoint.log.operations import is_torn
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.project.vanished import vanished
 from rewind.checkpoint.records.record import METADATA, is_name
 from rewind.checkpoint.records.seal import is_broken
-from rewind.checkpoint.repair.backup_sums import differs
 from rewind.checkpoint.repair.check_records import CHECKPOINT, STORE, Problem
 from rewind.checkpoint.rewind.conversation.effects import REWRITE
-from rewind.checkpoint.rewind.log.operations import FILE as OPERATIONS
-from rewind.checkpoint.rewind.log.operations import MAX_BYTES as MOST_OPERATIONS
-from rewind.checkpoint.rewind.log.operations import is_torn
 from rewind.errors import RewindError
 from rewind.fast import quickjson
 from rewind.files import read_bounded

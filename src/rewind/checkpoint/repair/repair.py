@@ -24,8 +24,8 @@ from rewind.store.objects import ObjectStore, remove_database
 from rewind.store.salvage import salvage
 
 if TYPE_CHECKING:
+    from rewind.checkpoint.project.damage import Lacks
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.repair.damage import Lacks
     from rewind.snapshot.scan.build import Progress
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
 from rewind.checkpoint.conversations.bring_back import BACKUPS
+from rewind.checkpoint.conversations.links import Link, body_of, read_link, snapshot_of
 from rewind.checkpoint.records.record import Record, cursor_of
-from rewind.checkpoint.save.links import Link, body_of, read_link, snapshot_of
 from rewind.errors import RewindError
 from rewind.fast import quickjson
 from rewind.store.blobs import CHUNK, oid_of

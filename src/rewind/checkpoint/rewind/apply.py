@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import os
 
+from rewind.checkpoint.log import operations as ops
+from rewind.checkpoint.log.lineage import here
 from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.rewind.files import outside
 from rewind.checkpoint.rewind.files.code import Ready, get_ready, moved_paths
 from rewind.checkpoint.rewind.files.file_plan import RestorePlan
 from rewind.checkpoint.rewind.files.left_alone import names_to_note
-from rewind.checkpoint.rewind.log import operations as ops
-from rewind.checkpoint.rewind.log.lineage import here
 from rewind.checkpoint.rewind.outcome import Outcome
 from rewind.checkpoint.rewind.plan import digest as digest_of
 from rewind.checkpoint.rewind.resolve import redo_target, refuse_unsaved, resolve
@@ -30,12 +30,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from rewind.checkpoint.log.line import Effect, WhereCut
+    from rewind.checkpoint.log.operations import Operation
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Outside, Record, Trigger
     from rewind.checkpoint.rewind.conversation.carry_out import Conversation
     from rewind.checkpoint.rewind.destination import Destination
-    from rewind.checkpoint.rewind.log.line import Effect, WhereCut
-    from rewind.checkpoint.rewind.log.operations import Operation
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Request
     from rewind.snapshot.scan.build import Progress

@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.checkpoint.conversations.bring_back import ConversationPlan
+    from rewind.checkpoint.log.line import Effect
+    from rewind.checkpoint.log.operations import Operation
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.files.code import Wanted
-    from rewind.checkpoint.rewind.log.line import Effect
-    from rewind.checkpoint.rewind.log.operations import Operation
     from rewind.checkpoint.rewind.target import Request
     from rewind.errors import NothingBeforeCut
     from rewind.transcript.place.boundary import Prompt

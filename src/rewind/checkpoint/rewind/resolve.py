@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 
+from rewind.checkpoint.log import operations as ops
+from rewind.checkpoint.log.lineage import here, is_ordinary, lineage
 from rewind.checkpoint.records.source import Source, between
 from rewind.checkpoint.rewind import target as targets
 from rewind.checkpoint.rewind.destination import Destination
@@ -12,8 +14,6 @@ from rewind.checkpoint.rewind.files import outside
 from rewind.checkpoint.rewind.files.code import Wanted, first_that_differs, unsaved, whole
 from rewind.checkpoint.rewind.files.left_alone import LeftAlone
 from rewind.checkpoint.rewind.finish import finish, kept
-from rewind.checkpoint.rewind.log import operations as ops
-from rewind.checkpoint.rewind.log.lineage import here, is_ordinary, lineage
 from rewind.checkpoint.select.selectors import select
 from rewind.errors import (
     NoConversation,
@@ -27,12 +27,12 @@ from rewind.snapshot.trees.tree import DIR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from rewind.checkpoint.log.line import Effect
+    from rewind.checkpoint.log.operations import Operation
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.destination import Resolver
     from rewind.checkpoint.rewind.files.file_plan import RestorePlan
-    from rewind.checkpoint.rewind.log.line import Effect
-    from rewind.checkpoint.rewind.log.operations import Operation
     from rewind.checkpoint.rewind.target import Request, Target
     from rewind.snapshot.scan.build import Snapshot
 
@@ -243,7 +243,7 @@ def _merged(state: State, request: Request, target: targets.Merge) -> Destinatio
     found.code = wanted = MergeWanted(state, target)
     found.about, found.notes = wanted.what(), wanted.notes()
     if isinstance(target, targets.Adopted) and request.wants_conversation:
-        from rewind.checkpoint.futures.adopt import add_conversation
+        from rewind.checkpoint.rewind.merge.adopt import add_conversation
 
         add_conversation(state, found, target.name)
     return found

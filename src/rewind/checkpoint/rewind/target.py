@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.rewind.log import operations as ops
+from rewind.checkpoint.log import operations as ops
 from rewind.errors import RewindError, UsageError
 
 TYPE_CHECKING = False
@@ -91,7 +91,7 @@ class BeforeFork(Target):
 
 class Merge(Target):
     """The code of now with some turns taken back or brought over; `how` says what to do about conflicts:
-    "markers", "ours" or "theirs", and nothing without it. `turns` are words for `turns/spans.py`."""
+    "markers", "ours" or "theirs", and nothing without it. `turns` are words for `select/spans.py`."""
 
     def __init__(self, turns: list[str], session: str | None = None, paths: list[bytes] | None = None,
                  how: str = "") -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.rewind.log import operations as ops
+from rewind.checkpoint.log import operations as ops
 from rewind.words import plural, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rewind.checkpoint.rewind.log.line import Effect
-    from rewind.checkpoint.rewind.log.operations import Operation
+    from rewind.checkpoint.log.line import Effect
+    from rewind.checkpoint.log.operations import Operation
 
 
 _LONGEST = 60  # characters of a prompt

@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import time
 
+from rewind.checkpoint.log.lineage import here
 from rewind.checkpoint.project.vanished import note_vanished
 from rewind.checkpoint.records.record import ARCHIVE, FORMAT, Record
-from rewind.checkpoint.rewind.log.lineage import here
 from rewind.files import PRIVATE_FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from rewind.checkpoint.conversations.stored import Captured
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Code, Fields, Outside, Trigger
     from rewind.checkpoint.save.capture import Draft
-    from rewind.checkpoint.save.conversation import Captured
     from rewind.snapshot.trees.change import Trees
     from rewind.store.objects import ObjectStore
 

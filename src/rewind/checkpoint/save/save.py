@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from rewind.checkpoint.conversations.stored import Captured
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Outside, Record, Trigger
     from rewind.checkpoint.save.capture import Draft
-    from rewind.checkpoint.save.conversation import Captured
     from rewind.snapshot.scan.build import Progress
     from rewind.snapshot.scan.moment import Moment
     from rewind.transcript.find import SessionFile
@@ -36,7 +36,7 @@ class Saved:
     @property
     def notes(self) -> list[str]:
         """What a person should know about a checkpoint that was just made."""
-        from rewind.checkpoint.rewind.files.torn import saved_notes
+        from rewind.checkpoint.records.torn import saved_notes
 
         about = saved_notes(self.record) if self.created else []
         return [self.note, *about] if self.note else about
@@ -111,7 +111,7 @@ def _due(state: State) -> str:
 
 
 def _here(state: State) -> Record | None:
-    from rewind.checkpoint.rewind.log.lineage import here
+    from rewind.checkpoint.log.lineage import here
 
     return here(state)
 
@@ -131,7 +131,7 @@ def _conversation(state: State, session: SessionFile | None,
 
 
 def _keep_outside(state: State, paths: list[str], moment: Moment | None) -> Outside:
-    from rewind.checkpoint.save.outside import keep
+    from rewind.checkpoint.records.outside import keep
 
     return {} if moment and moment.is_over() else keep(state, paths)
 

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 
+from rewind.checkpoint.log.lineage import lineage
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source
-from rewind.checkpoint.rewind.log.lineage import lineage
 from rewind.errors import StoreDamaged
 from rewind.snapshot.trees.change import Paths, differences
 from rewind.snapshot.trees.tree import DIR, Tree

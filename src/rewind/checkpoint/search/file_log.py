@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
+from rewind.checkpoint.log.lineage import Lineage, lineage
 from rewind.checkpoint.records.source import Source
-from rewind.checkpoint.rewind.log.lineage import Lineage, lineage
 from rewind.checkpoint.select.last_prompt import LastPrompt, LastPrompts
 from rewind.errors import RewindError, StoreDamaged
 from rewind.snapshot.diff.compare import compare
@@ -18,10 +18,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rewind.checkpoint.log.operations import Operation
     from rewind.checkpoint.map.turn_map import MapRow
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.rewind.log.operations import Operation
     from rewind.snapshot.diff.compare import Comparison, Read
 
     Changed = tuple[bytes, "TreeEntry | None", "TreeEntry | None"]

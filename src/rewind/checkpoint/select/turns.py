@@ -7,9 +7,9 @@ import os
 from rewind.checkpoint.conversations.which_session import choose_session
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
-from rewind.checkpoint.rewind.code_at import CodeAt, code_before, turn_code
-from rewind.checkpoint.search.prompts import Found, one_line, search_prompts
+from rewind.checkpoint.select.code_at import CodeAt, code_before, turn_code
 from rewind.checkpoint.select.nearest import by_record, by_turn, nearest
+from rewind.checkpoint.select.prompts import Found, one_line, search_prompts
 from rewind.checkpoint.select.selected import Selected
 from rewind.checkpoint.select.turn_name import TurnName, turn_name
 from rewind.errors import (

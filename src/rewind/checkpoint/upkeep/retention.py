@@ -7,13 +7,13 @@ import time
 from collections.abc import Iterable, Set
 from typing import TYPE_CHECKING
 
+from rewind.checkpoint.conversations.links import FILE as CHAT
+from rewind.checkpoint.conversations.links import body_of, header_of, links_of, newest_versions
+from rewind.checkpoint.log.lineage import Lineage, here_in_all_places, lineage
+from rewind.checkpoint.log.operations import KEPT_STEPS
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import ARCHIVE, FORMAT, Record
-from rewind.checkpoint.remote.disk_space import repository_bytes
-from rewind.checkpoint.rewind.log.lineage import Lineage, here_in_all_places, lineage
-from rewind.checkpoint.rewind.log.operations import KEPT_STEPS
-from rewind.checkpoint.save.links import FILE as CHAT
-from rewind.checkpoint.save.links import body_of, header_of, links_of, newest_versions
+from rewind.checkpoint.upkeep.private_repository import repository_bytes
 from rewind.config.load import Settings
 from rewind.errors import StoreDamaged
 from rewind.snapshot.trees.tree import CHUNKED, DIR, FILE, Tree, decode_pieces
@@ -232,7 +232,7 @@ def _add(oids: Iterable[bytes], live: set[bytes], added: list[bytes]) -> None:
 
 def _mark_outside(store: ObjectStore, record: Record, live: set[bytes], added: list[bytes]) -> None:
     if record.data.get("outside"):
-        from rewind.checkpoint.save.outside import object_ids
+        from rewind.checkpoint.records.outside import object_ids
 
         _add(object_ids(store, record), live, added)
 

@@ -26,7 +26,7 @@ from rewind.words import age, plural, quoted, safe, shown
 if TYPE_CHECKING:
     from typing import TypedDict
 
-    from rewind.checkpoint.map.turn_changes import Changes
+    from rewind.checkpoint.changes.turn_changes import Changes
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.turns.bisect.bisect import Bisected
 

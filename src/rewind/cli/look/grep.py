@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     from rewind.checkpoint.search.code import CodeFound
-    from rewind.checkpoint.search.prompts import Found
+    from rewind.checkpoint.select.prompts import Found
     from rewind.cli.output.style import PathJson
 
     class CodeMatch(PathJson):

@@ -23,8 +23,8 @@ from rewind.words import plural, safe, shown
 if TYPE_CHECKING:
     from typing import TypedDict
 
+    from rewind.checkpoint.project.damage import Lacks
     from rewind.checkpoint.repair.check_records import Problem
-    from rewind.checkpoint.repair.damage import Lacks
     from rewind.checkpoint.repair.repair import Repaired
     from rewind.cli.output.style import PathJson
 

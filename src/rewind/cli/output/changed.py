@@ -6,7 +6,7 @@ from rewind.words import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rewind.checkpoint.map.turn_changes import Changes
+    from rewind.checkpoint.changes.turn_changes import Changes
 
 
 def amount(added: int, removed: int, files: int, all_of_them: bool = True) -> str:

@@ -10,8 +10,8 @@ from rewind.words import safe
 if TYPE_CHECKING:
     from typing import TypedDict
 
+    from rewind.checkpoint.changes.turn_changes import Changes
     from rewind.checkpoint.map.by_session import Item
-    from rewind.checkpoint.map.turn_changes import Changes
 
     class Row(TypedDict):
         of: str

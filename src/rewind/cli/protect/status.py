@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     from rewind.checkpoint.project.missed import Missed
-    from rewind.checkpoint.project.status import Status
+    from rewind.checkpoint.status import Status
     from rewind.cli.output.style import PathJson, PathWithReason
 
     class Newest(TypedDict):

@@ -11,7 +11,7 @@ from rewind.controller import Reasons
 from rewind.words import explain, plural, safe, shown
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.project.status import Status
+    from rewind.checkpoint.status import Status
     from rewind.config.load import Settings
 
 # In the order of how much they should worry, with what can be done.

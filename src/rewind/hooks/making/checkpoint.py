@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rewind.agents.profile import Profile
+    from rewind.checkpoint.conversations.stored import Captured
     from rewind.checkpoint.save.capture import Draft
-    from rewind.checkpoint.save.conversation import Captured
     from rewind.hooks.making.queue import Queue, Request
     from rewind.hooks.making.work import Work
     from rewind.paths import Project

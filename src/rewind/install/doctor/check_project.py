@@ -8,8 +8,8 @@ import time
 from collections.abc import Iterator
 
 from rewind import jsonfile
-from rewind.checkpoint.conversations.known_forks import Branches
 from rewind.checkpoint.project.init import root_to_protect
+from rewind.checkpoint.project.known_forks import Branches
 from rewind.checkpoint.project.missed import Missed
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import timestamp

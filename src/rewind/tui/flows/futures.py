@@ -22,9 +22,9 @@ from rewind.tui.parts.words import from_home, one_line
 from rewind.words import safe_lines
 
 if TYPE_CHECKING:
+    from rewind.checkpoint.changes.turn_changes import ChangedFile
     from rewind.checkpoint.futures.known import Lane
     from rewind.checkpoint.futures.run import Ran
-    from rewind.checkpoint.map.turn_changes import ChangedFile
     from rewind.snapshot.scan.build import Progress
 
 MOST = 3  # side by side

@@ -11,7 +11,7 @@ from rewind.jsonfile import JsonObject
 from rewind.web.render.rows import Row
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.map.turn_changes import TurnChanges
+    from rewind.checkpoint.changes.turn_changes import TurnChanges
     from rewind.checkpoint.records.record import Trigger
 
 

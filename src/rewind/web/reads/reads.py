@@ -14,10 +14,10 @@ from rewind.web.reads.paths import named_path, paths_in
 from rewind.web.reads.query import Query
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.conversations.compare_sessions import Compared
     from rewind.checkpoint.conversations.session_tree import SessionInfo
+    from rewind.checkpoint.log.operations import Operation
+    from rewind.checkpoint.map.compare_sessions import Compared
     from rewind.checkpoint.map.turn_views import TurnPage
-    from rewind.checkpoint.rewind.log.operations import Operation
     from rewind.transcript.turns.turn_figures import TurnFigures
     from rewind.transcript.turns.turn_pages import Match
     from rewind.web.reads import answers, parts

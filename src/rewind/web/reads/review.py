@@ -15,7 +15,7 @@ from rewind.web.reads.query import Query
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from rewind.checkpoint.map.turn_changes import TurnChanges
+    from rewind.checkpoint.changes.turn_changes import TurnChanges
     from rewind.snapshot.diff.compare import Comparison
     from rewind.snapshot.trees.tree import TreeEntry
     from rewind.web.reads import answers, parts

@@ -11,14 +11,14 @@ from rewind.web.render.tools import kind_of, tool_view
 from rewind.words import explain
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.conversations.session_shape import TurnShape
+    from rewind.checkpoint.changes.turn_changes import Changes
     from rewind.checkpoint.conversations.session_tree import SessionInfo
-    from rewind.checkpoint.map.turn_changes import Changes
+    from rewind.checkpoint.map.session_shape import TurnShape
     from rewind.checkpoint.map.turn_views import TurnView
     from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.rewind.code_at import CodeAt
     from rewind.checkpoint.rewind.files.file_plan import RestorePlan
     from rewind.checkpoint.rewind.outcome import Outcome
+    from rewind.checkpoint.select.code_at import CodeAt
     from rewind.transcript.turns.turn_blocks import TurnText
     from rewind.web.reads import parts
 

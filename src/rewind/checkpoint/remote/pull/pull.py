@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from rewind.checkpoint.conversations.known_forks import Branches
+from rewind.checkpoint.project.known_forks import Branches
 from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record, iso_time

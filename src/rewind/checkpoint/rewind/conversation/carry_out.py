@@ -12,17 +12,17 @@ from rewind.checkpoint.conversations.bring_back import (
     refuse_if_open,
     rewrite_in_place,
 )
+from rewind.checkpoint.log.operations import FORK
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.conversation import effects
 from rewind.checkpoint.rewind.conversation.outcome import Conversations
 from rewind.checkpoint.rewind.destination import Destination
-from rewind.checkpoint.rewind.log.operations import FORK
 from rewind.checkpoint.rewind.outcome import Outcome
 from rewind.errors import SessionInUse
 from rewind.transcript.kinds import kind_of
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.rewind.log.line import Effect, WhereCut
+    from rewind.checkpoint.log.line import Effect, WhereCut
 
 
 def announce(state: State, found: Destination) -> list[str]:

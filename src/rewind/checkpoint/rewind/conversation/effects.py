@@ -28,7 +28,6 @@ from rewind.checkpoint.conversations.bring_back import (
     make_fork,
     stamp_of,
 )
-from rewind.checkpoint.conversations.known_forks import Branches
 from rewind.checkpoint.conversations.rename_fork import carry_title
 from rewind.checkpoint.conversations.trash import (
     bring_from_trash,
@@ -39,12 +38,13 @@ from rewind.checkpoint.conversations.trash import (
     move_to_trash,
 )
 from rewind.checkpoint.conversations.which_session import recorded_session
-from rewind.checkpoint.futures import away
+from rewind.checkpoint.log.operations import FORK
+from rewind.checkpoint.project.known_forks import Branches
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.project.unfinished import Unfinished
+from rewind.checkpoint.rewind.conversation import away
 from rewind.checkpoint.rewind.conversation.outcome import Conversations
 from rewind.checkpoint.rewind.files import outside
-from rewind.checkpoint.rewind.log.operations import FORK
 from rewind.errors import NotAFork, RewindError, SessionInUse
 from rewind.files import make_private_dir
 from rewind.transcript.kinds import kind_of
@@ -60,8 +60,8 @@ from rewind.transcript.write.in_place import put_back, same_bytes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rewind.checkpoint.conversations.known_forks import Branch
-    from rewind.checkpoint.rewind.log.line import Effect
+    from rewind.checkpoint.log.line import Effect
+    from rewind.checkpoint.project.known_forks import Branch
 
 
 TRASH, UNTRASH, REWRITE, SWAP, RENAME = "trash", "untrash", "rewrite", "swap", "rename"

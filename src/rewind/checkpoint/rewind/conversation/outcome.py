@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.rewind.log.line import Effect
+    from rewind.checkpoint.log.line import Effect
 
 
 class Conversations:

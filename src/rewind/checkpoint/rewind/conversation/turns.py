@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, BinaryIO
 from rewind.agents.profile import Profile
 from rewind.checkpoint.conversations.bring_back import ConversationPlan
 from rewind.checkpoint.conversations.which_session import choose_session, recorded_session, session_at
+from rewind.checkpoint.log import operations as ops
+from rewind.checkpoint.log.fork_code import replaced_code
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind import target as targets
-from rewind.checkpoint.rewind.code_at import CodeAt, PromptAt, SessionCode, prompt_at
 from rewind.checkpoint.rewind.destination import Destination
 from rewind.checkpoint.rewind.files.code import Wanted
-from rewind.checkpoint.rewind.files.fork_code import replaced_code
 from rewind.checkpoint.rewind.finish import finish
-from rewind.checkpoint.rewind.log import operations as ops
 from rewind.checkpoint.rewind.target import Request
+from rewind.checkpoint.select.code_at import CodeAt, PromptAt, SessionCode, prompt_at
 from rewind.errors import (
     CompactedAway,
     NoParent,

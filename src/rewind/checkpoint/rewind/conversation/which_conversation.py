@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from rewind.agents.registry import is_under_root, profile_named
 from rewind.checkpoint.conversations.bring_back import ConversationPlan, Home, made_of, plan_of_record
+from rewind.checkpoint.log import operations as ops
+from rewind.checkpoint.log.operations import Operation
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.conversation.effects import was_done
 from rewind.checkpoint.rewind.destination import Destination
 from rewind.checkpoint.rewind.files.outside import OUTSIDE
-from rewind.checkpoint.rewind.log import operations as ops
-from rewind.checkpoint.rewind.log.operations import Operation
 from rewind.errors import NoConversation, NothingBeforeCut, RewindError, TranscriptRewritten
 from rewind.transcript.names import session_id_of
 from rewind.transcript.place.cut import Cut

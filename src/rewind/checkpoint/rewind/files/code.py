@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 
+from rewind.checkpoint.log.lineage import here
+from rewind.checkpoint.project.damage import Lacks
 from rewind.checkpoint.project.locked import step_aside
+from rewind.checkpoint.records import torn
 from rewind.checkpoint.records.source import Source
-from rewind.checkpoint.repair.damage import Lacks
-from rewind.checkpoint.repair.missing import leave_out_missing
-from rewind.checkpoint.rewind.files import git_since, open_files, torn
+from rewind.checkpoint.rewind.files import git_since, open_files
 from rewind.checkpoint.rewind.files.file_plan import MAX_CHANGES, NOT_EMPTY, Kept, RestorePlan, plan_restore
 from rewind.checkpoint.rewind.files.kept_copies import Unasked, keep_copies, kept_note
 from rewind.checkpoint.rewind.files.left_alone import LeftAlone
-from rewind.checkpoint.rewind.log.lineage import here
+from rewind.checkpoint.rewind.files.missing import leave_out_missing
 from rewind.checkpoint.save.capture import Draft, capture
 from rewind.errors import (
     BackupFailed,

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source
-from rewind.checkpoint.repair.missing import leave_out_missing
 from rewind.checkpoint.rewind.files.code import incomplete
 from rewind.checkpoint.rewind.files.file_plan import RestorePlan, plan_restore
+from rewind.checkpoint.rewind.files.missing import leave_out_missing
 from rewind.errors import PathNotFound, RewindError, StoreDamaged
 from rewind.snapshot.apply.apply import Applier
 from rewind.snapshot.trees.change import Change, Paths

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import os
 
+from rewind.checkpoint.log.lineage import is_ordinary
 from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.rewind.files.file_plan import MOUNT_POINT, NOT_EMPTY, RestorePlan
-from rewind.checkpoint.rewind.log.lineage import is_ordinary
 from rewind.errors import RewindError
 from rewind.snapshot.trees.listing import entry_at
 from rewind.snapshot.trees.tree import DIR, UNCOVERED
@@ -17,8 +17,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from rewind.checkpoint.log.operations import Operation
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.rewind.log.operations import Operation
 
 _ROOM = 256 << 10  # bytes of names in one operation
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint.records.record import Record
-from rewind.checkpoint.save.outside import (
+from rewind.checkpoint.records.outside import (
     FIELD,
     MADE_BY,
     Kept,
@@ -21,6 +20,7 @@ from rewind.checkpoint.save.outside import (
     look,
     may_be_kept,
 )
+from rewind.checkpoint.records.record import Record
 from rewind.errors import ChangedSincePlan, RewindError
 from rewind.snapshot.apply.apply import Applier
 from rewind.snapshot.trees.change import Change
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Set
     from typing import Any
 
+    from rewind.checkpoint.log.line import ChangedOutside, Effect
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Outside
     from rewind.checkpoint.rewind.conversation.outcome import Conversations
     from rewind.checkpoint.rewind.destination import Destination
-    from rewind.checkpoint.rewind.log.line import ChangedOutside, Effect
 
 OUTSIDE = "outside"  # the kind of effect: `files` with `path`, what was there `before`, what is there `after`
 _STRANGERS = ("Files outside the project that were kept by another user or on another machine stay as they"

@@ -6,19 +6,19 @@ backup, the log, undo, an interruption) is as for going to any checkpoint.
 
 from __future__ import annotations
 
+from rewind.checkpoint.log import operations as ops
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.rewind.files.code import Ready, Wanted
 from rewind.checkpoint.rewind.files.file_plan import RestorePlan
-from rewind.checkpoint.rewind.log import operations as ops
 from rewind.checkpoint.rewind.merge.merged_source import MergedSource
 from rewind.checkpoint.rewind.merge.merging import Merging
 from rewind.checkpoint.rewind.target import Adopted, BroughtBack, Merge
 from rewind.checkpoint.save.create import new_record, write_archive
 from rewind.checkpoint.select.selectors import select
-from rewind.checkpoint.turns.spans import Span, fork_span
-from rewind.checkpoint.turns.spans import spans as spans_named
+from rewind.checkpoint.select.spans import Span, fork_span
+from rewind.checkpoint.select.spans import spans as spans_named
 from rewind.errors import StoreDamaged, TurnWithoutCheckpoint
 from rewind.snapshot.git.head import git_head
 from rewind.snapshot.rules.gitfiles import work_tree_top
@@ -93,7 +93,7 @@ def _spans(state: State, target: Merge) -> list[Span]:
     if target.command == ops.REVERT:
         return spans_named(state, target.turns, target.session)[::-1]
     if isinstance(target, Adopted):
-        from rewind.checkpoint.futures.adopt import adopted_span
+        from rewind.checkpoint.rewind.merge.adopt import adopted_span
 
         return [adopted_span(state, target.name)]
     if target.session and not target.turns:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
+from rewind.checkpoint.log import operations as ops
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.rewind.files.file_plan import Kept
-from rewind.checkpoint.rewind.log import operations as ops
 from rewind.checkpoint.rewind.merge.merging import Merging
-from rewind.checkpoint.turns.spans import Span
+from rewind.checkpoint.select.spans import Span
 from rewind.errors import ChangedSincePlan, PathNotChanged
 from rewind.snapshot.merge.hunk_merge import HunkMerge
 from rewind.snapshot.merge.three_way import MOST_BYTES, Clash, Side, TreeMerge

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.rewind.log import operations as ops
-from rewind.checkpoint.turns.spans import Span
+from rewind.checkpoint.log import operations as ops
+from rewind.checkpoint.select.spans import Span
 from rewind.words import plural, printable, quoted
 
 _DONE = {ops.REVERT: "Reverted", ops.APPLY: "Applied", ops.ADOPT: "Adopted"}

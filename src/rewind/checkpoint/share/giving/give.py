@@ -10,7 +10,7 @@ from rewind.checkpoint.share.giving.left_out import LeftOut, Policy
 from rewind.checkpoint.share.giving.outgoing import Outgoing
 from rewind.checkpoint.share.giving.package import Package
 from rewind.checkpoint.share.giving.what import what
-from rewind.checkpoint.upkeep.transfer import check_target, write_new_file
+from rewind.checkpoint.share.transfer import check_target, write_new_file
 from rewind.snapshot.rules.reasons import Reasons
 
 if TYPE_CHECKING:

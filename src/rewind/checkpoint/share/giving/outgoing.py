@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from rewind.checkpoint.log.lineage import Lineage
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import FORMAT, Record, session_of
 from rewind.checkpoint.records.source import Source
-from rewind.checkpoint.rewind.log.lineage import Lineage
 from rewind.checkpoint.share.giving.conversations import OutConversation
 from rewind.checkpoint.share.giving.left_out import LeftOut, Policy, Scanned, SharedTree
 from rewind.checkpoint.share.giving.mask import masker_for
@@ -178,7 +178,7 @@ class Outgoing:
         if record.version >= FORMAT and not record.imported and record.parent in by_name:
             return by_name[record.parent]  # nearly always; the lineage of all takes its time
         if self._line is None:
-            from rewind.checkpoint.rewind.log.lineage import lineage
+            from rewind.checkpoint.log.lineage import lineage
 
             self._line = lineage(self._state)
         return next((by_name[r.name] for r in self._line.line(record.name)

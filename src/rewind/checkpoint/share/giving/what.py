@@ -10,9 +10,9 @@ from rewind.checkpoint.conversations.which_session import choose_session
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record, session_of
 from rewind.checkpoint.select.selectors import select
+from rewind.checkpoint.select.spans import SessionTurns
 from rewind.checkpoint.share.giving.conversations import OutConversation
 from rewind.checkpoint.share.giving.left_out import Policy
-from rewind.checkpoint.turns.spans import SessionTurns
 from rewind.errors import RewindError, UsageError
 from rewind.transcript.find import SessionFile, find_session, project_sessions
 from rewind.transcript.names import is_session_id

@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from rewind.checkpoint.conversations.stored import capture
+from rewind.checkpoint.log.operations import ADOPT, APPLY, REVERT
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
-from rewind.checkpoint.rewind.log.operations import ADOPT, APPLY, REVERT
-from rewind.checkpoint.save.conversation import capture
 from rewind.checkpoint.save.create import new_record
 from rewind.checkpoint.share.giving.mask import PROJECT, Masker
 from rewind.checkpoint.share.giving.outgoing import checkpoint_id

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rewind.agents.profile import Profile
 from rewind.agents.registry import profile_named, session_root
 from rewind.checkpoint.conversations.bring_back import ConversationPlan, Home, make_fork, resume_command
-from rewind.checkpoint.conversations.known_forks import Branches
+from rewind.checkpoint.project.known_forks import Branches
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.conversation.effects import was_continued
 from rewind.checkpoint.share.giving.mask import PROJECT, Masker
@@ -27,7 +27,7 @@ from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.lines import end_of_lines, lines_forward, stored
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.conversations.known_forks import Branch, SharedSession
+    from rewind.checkpoint.project.known_forks import Branch, SharedSession
 
 
 class Arrived:

@@ -8,21 +8,21 @@ import subprocess
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Union
 
-from rewind.checkpoint.map.turn_changes import Unpacked, changes_between
+from rewind.checkpoint.changes.turn_changes import Unpacked, changes_between
+from rewind.checkpoint.changes.who import Author, Authors
+from rewind.checkpoint.log.lineage import Lineage, here, lineage
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
-from rewind.checkpoint.rewind.log.lineage import Lineage, here, lineage
 from rewind.checkpoint.select.selectors import select
+from rewind.checkpoint.select.spans import spans
 from rewind.checkpoint.turns.bisect.in_place import InPlace
 from rewind.checkpoint.turns.bisect.log import BisectLog
 from rewind.checkpoint.turns.bisect.scratch import Scratch, to_link
 from rewind.checkpoint.turns.bisect.search import BAD, GOOD, SKIP, Found, find_first_bad
-from rewind.checkpoint.turns.spans import spans
-from rewind.checkpoint.turns.who import Author, Authors
 from rewind.errors import BisectStopped, NothingToBisect, NotOnLine, TurnWithoutCheckpoint
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.map.turn_changes import Changes
+    from rewind.checkpoint.changes.turn_changes import Changes
 
 # (the checkpoint that is tried, the run's number, how many runs are left at most)
 Progress = Callable[[Record, int, int], None]

@@ -8,15 +8,15 @@ import signal
 import threading
 from typing import Any
 
+from rewind.checkpoint.log import operations as ops
+from rewind.checkpoint.log.lineage import here
+from rewind.checkpoint.log.operations import Operation
 from rewind.checkpoint.project.locked import locked, step_aside
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.apply import refuse_while_running
 from rewind.checkpoint.rewind.files.code import Ready, Wanted, get_ready
 from rewind.checkpoint.rewind.files.left_alone import names_to_note
-from rewind.checkpoint.rewind.log import operations as ops
-from rewind.checkpoint.rewind.log.lineage import here
-from rewind.checkpoint.rewind.log.operations import Operation
 from rewind.checkpoint.rewind.words import finish_command
 from rewind.checkpoint.save.create import write_record
 from rewind.errors import NothingToBisect, RewindInterrupted

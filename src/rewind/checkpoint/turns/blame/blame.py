@@ -7,13 +7,13 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from rewind.checkpoint.changes.who import AGENT, GIT, YOU, Author, Authors
+from rewind.checkpoint.log.lineage import here, is_result, lineage
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
-from rewind.checkpoint.rewind.log.lineage import here, is_result, lineage
 from rewind.checkpoint.select.selectors import select
 from rewind.checkpoint.turns.blame.git import Commit, commits_of
 from rewind.checkpoint.turns.blame.versions import FileVersions, Version
-from rewind.checkpoint.turns.who import AGENT, GIT, YOU, Author, Authors
 from rewind.errors import PathNeverSeen, PathNotFound, RewindError, UsageError
 from rewind.snapshot.diff.blamediff import Differ
 from rewind.snapshot.diff.textdiff import is_binary, lines_of

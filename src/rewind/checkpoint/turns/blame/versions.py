@@ -6,10 +6,10 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from rewind.checkpoint.log.lineage import Lineage
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source
-from rewind.checkpoint.rewind.log.lineage import Lineage
 from rewind.errors import RewindError, StoreDamaged
 from rewind.snapshot.diff.rename import renamed_from
 from rewind.snapshot.trees.change import Paths, differences

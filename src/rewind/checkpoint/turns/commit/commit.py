@@ -6,13 +6,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
+from rewind.checkpoint.log.lineage import here, is_result, lineage
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source, between
-from rewind.checkpoint.rewind.log.lineage import here, is_result, lineage
+from rewind.checkpoint.select.spans import Span, all_turns, spans
 from rewind.checkpoint.turns.commit.git_index import GitIndex, is_deciding
 from rewind.checkpoint.turns.commit.message import branch_name, message_of, with_trailers
-from rewind.checkpoint.turns.spans import Span, all_turns, spans
 from rewind.errors import (
     BranchExists,
     CheckpointNotFound,

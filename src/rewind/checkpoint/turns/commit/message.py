@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from rewind.checkpoint.records.record import prompt_start
-from rewind.checkpoint.turns.spans import Span
+from rewind.checkpoint.select.spans import Span
 from rewind.words import plural
 
 _SUBJECT = 72

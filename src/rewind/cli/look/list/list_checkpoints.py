@@ -13,9 +13,9 @@ from rewind.errors import RewindError
 from rewind.words import age, plural, safe, size
 
 if TYPE_CHECKING:
+    from rewind.checkpoint.log.operations import Operation
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.records.timeline import Brief
-    from rewind.checkpoint.rewind.log.operations import Operation
 
 _SHOWN = 30
 _EVENTS = {"UserPromptSubmit": "prompt", "Stop": "turn end", "SessionStart": "session"}

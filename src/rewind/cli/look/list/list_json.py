@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     from rewind.checkpoint.map.turn_map import MapRow
+    from rewind.checkpoint.project.damage import Lacks
     from rewind.checkpoint.records.record import Record, Trigger
-    from rewind.checkpoint.repair.damage import Lacks
     from rewind.jsonfile import JsonObject
 
     class Counts(TypedDict):

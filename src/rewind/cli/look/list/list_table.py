@@ -12,8 +12,8 @@ from rewind.controller import Controller
 from rewind.words import age, safe, size
 
 if TYPE_CHECKING:
+    from rewind.checkpoint.log.operations import Operation
     from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.rewind.log.operations import Operation
 
 _PATIENCE = 0.25  # seconds for what is not known yet
 _ROOM = 18  # columns that a description should have

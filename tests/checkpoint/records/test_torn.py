@@ -17,7 +17,7 @@ import pytest
 from cli import conftest as in_process
 from cli.conftest import InProcess
 from rewind.checkpoint.records.record import Record
-from rewind.checkpoint.rewind.files.torn import newest_whole, recorded, torn_paths
+from rewind.checkpoint.records.torn import newest_whole, recorded, torn_paths
 from rewind.controller import Controller
 from rewind.snapshot.scan import sqlite_copy
 from rewind_cli import Rewind

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from rewind.checkpoint.conversations.bring_back import ConversationPlan, Home
 from rewind.checkpoint.futures.known import AtPlace, check_whole, find_lane, session_of
+from rewind.checkpoint.log.lineage import here
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.destination import Destination
-from rewind.checkpoint.rewind.log.lineage import here
-from rewind.checkpoint.turns.spans import Span
+from rewind.checkpoint.select.spans import Span
 from rewind.errors import FutureLost
 from rewind.transcript.place.cut import Cut
 from rewind.transcript.read.conversation import open_conversation

@@ -9,7 +9,7 @@ import pytest
 from chat_scene import Scene
 from cli import conftest as in_process
 from cli.conftest import InProcess
-from rewind.checkpoint.turns.spans import Span, spans
+from rewind.checkpoint.select.spans import Span, spans
 from rewind.controller import Controller
 from rewind.errors import RewindError
 

@@ -18,10 +18,10 @@ from chat_scene import Scene
 from cli import conftest as in_process
 from cli.conftest import InProcess
 from rewind.agents.registry import profile_named
+from rewind.checkpoint.conversations.links import body_of, header_of, links_of
+from rewind.checkpoint.conversations.stored import capture, write_out
 from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.records.record import Record
-from rewind.checkpoint.save.conversation import capture, write_out
-from rewind.checkpoint.save.links import body_of, header_of, links_of
 from rewind.controller import Controller
 from rewind.errors import StoreDamaged
 

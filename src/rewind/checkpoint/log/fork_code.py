@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from rewind.checkpoint.log.lineage import Lineage, here, lineage
+from rewind.checkpoint.log.operations import Operation
 from rewind.checkpoint.project.state import State
-from rewind.checkpoint.rewind.log.lineage import Lineage, here, lineage
-from rewind.checkpoint.rewind.log.operations import Operation
 
 
 def replaced_code(state: State) -> dict[str, str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from rewind.checkpoint.conversations.session_tree import SessionInfo, shared_turns
+from rewind.checkpoint.log.fork_code import began_at
 from rewind.checkpoint.map.turn_views import TurnPage, read_page
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source, between
-from rewind.checkpoint.rewind.code_at import SessionCode, prompt_of
-from rewind.checkpoint.rewind.files.fork_code import began_at
+from rewind.checkpoint.select.code_at import SessionCode, prompt_of
 from rewind.errors import CheckpointNotFound
 from rewind.transcript.turns.turn_blocks import Limits
 from rewind.transcript.turns.turn_index import open_turns

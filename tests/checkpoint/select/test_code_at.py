@@ -14,7 +14,7 @@ from cli import conftest as in_process
 from cli.conftest import InProcess
 from make_transcripts import event_id, resumed
 from rewind.checkpoint.conversations.which_session import session_at
-from rewind.checkpoint.rewind.code_at import code_before
+from rewind.checkpoint.select.code_at import code_before
 from rewind.transcript.place.boundary import find_boundary_by_user_prompts
 
 cli = in_process.cli  # the fixture

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rewind.agents.registry import profile_named
-from rewind.checkpoint.conversations.known_forks import Branches
 from rewind.checkpoint.conversations.rename_fork import carry_title, title_change
 from rewind.checkpoint.conversations.session_tree import SessionInfo
 from rewind.checkpoint.conversations.trash import (
@@ -19,10 +18,11 @@ from rewind.checkpoint.conversations.trash import (
     trashed,
 )
 from rewind.checkpoint.conversations.which_session import recorded_session
+from rewind.checkpoint.log import operations as ops
+from rewind.checkpoint.log.lineage import here
+from rewind.checkpoint.project.known_forks import Branches
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.conversation import effects
-from rewind.checkpoint.rewind.log import operations as ops
-from rewind.checkpoint.rewind.log.lineage import here
 from rewind.errors import NotMadeByRewind, RewindError, SessionInUse, SessionNotFound
 from rewind.transcript.find import SessionFile
 from rewind.transcript.fork_prefix import plain_title
@@ -31,8 +31,8 @@ from rewind.transcript.read.lines import open_transcript
 from rewind.transcript.read.titles import read_title
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.conversations.known_forks import Branch
-    from rewind.checkpoint.rewind.log.line import Effect
+    from rewind.checkpoint.log.line import Effect
+    from rewind.checkpoint.project.known_forks import Branch
 
     class Deleted(Effect):
         """A deleted fork, with the title that a person knows it by."""

@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 
 from rewind.checkpoint.conversations.which_session import choose_session
+from rewind.checkpoint.log.lineage import here, lineage
 from rewind.checkpoint.records.record import Record, session_of
-from rewind.checkpoint.rewind.code_at import CodeAt, PromptAt, SessionCode, read_prompt_at
-from rewind.checkpoint.rewind.log.lineage import here, lineage
+from rewind.checkpoint.select.code_at import CodeAt, PromptAt, SessionCode, read_prompt_at
 from rewind.checkpoint.select.selectors import select
 from rewind.errors import (
     CheckpointNotFound,

@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
+from rewind.checkpoint.log.operations import ADOPT, APPLY, FILE, OLD_FILE, REVERT, last_line
 from rewind.checkpoint.records.record import FORMAT, Record
-from rewind.checkpoint.rewind.log.operations import ADOPT, APPLY, FILE, OLD_FILE, REVERT, last_line
 from rewind.errors import RewindError
 from rewind.index import MAIN
 
@@ -73,7 +73,7 @@ def _noted_by_an_earlier_version(state: State) -> tuple[str, int]:
     path = state.project.path(OLD_FILE)
     if state.place != MAIN or not os.path.exists(path):
         return "", 0
-    from rewind.checkpoint.rewind.log import old_history
+    from rewind.checkpoint.log import old_history
 
     position = old_history.position_of(path)
     record = state.timeline.at(position) if position is not None else None

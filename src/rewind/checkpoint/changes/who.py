@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from rewind.checkpoint.log.lineage import Lineage
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record, cursor_of, prompt_start
-from rewind.checkpoint.rewind.log.lineage import Lineage
 from rewind.errors import RewindError
 from rewind.transcript.find import SessionFile, session_with_id
 from rewind.transcript.place.cursor import place_in

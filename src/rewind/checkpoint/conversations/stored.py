@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint.save.links import FILE, Link, body_of, header_of, links_of, snapshot_of
+from rewind.checkpoint.conversations.links import FILE, Link, body_of, header_of, links_of, snapshot_of
 from rewind.errors import RewindError, StoreDamaged
 from rewind.fast import quickjson
 from rewind.files import PRIVATE_FILE, write_all
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from rewind.agents.profile import Profile
+    from rewind.checkpoint.conversations.links import LinkData
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record, StoredConversation, Transcript
-    from rewind.checkpoint.save.links import LinkData
     from rewind.store.objects import ObjectStore
     from rewind.transcript.place.cursor import Mark
 
@@ -110,7 +110,7 @@ def _continues(state: State, file: BinaryIO, session_id: str, header: int,
     """The latest stored link whose bytes this file still begins with."""
     known = _latest_link(state, session_id)
     if known is None:
-        from rewind.checkpoint.conversations.known_forks import Branches
+        from rewind.checkpoint.project.known_forks import Branches
 
         # A fork begins with the bytes of its parent.
         try:

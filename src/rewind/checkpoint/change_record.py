@@ -45,8 +45,8 @@ def changed(state: State, name: str, what: str, changes: Fields) -> Record:
 
 def mark_turn(state: State, session: SessionFile, turn: int, name: str) -> Record:
     """A turn marked by a name: its checkpoint gets the name, and is kept from then on."""
-    from rewind.checkpoint.conversations.forks import checked_name
     from rewind.checkpoint.map.turn_views import read_page
+    from rewind.checkpoint.rewind.conversation.forks import checked_name
     from rewind.checkpoint.save.save import save
 
     name = checked_name(name)

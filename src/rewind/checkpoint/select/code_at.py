@@ -9,10 +9,10 @@ from bisect import bisect_left, bisect_right
 from typing import BinaryIO
 
 from rewind.agents.profile import Profile, pick
-from rewind.checkpoint.conversations.known_forks import Branches, ancestors
+from rewind.checkpoint.log.operations import FUTURE
+from rewind.checkpoint.project.known_forks import Branches, ancestors
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record, cursor_of, noted_place, seconds_of, session_of
-from rewind.checkpoint.rewind.log.operations import FUTURE
 from rewind.index import MAIN
 from rewind.transcript.find import SessionFile
 from rewind.transcript.place.cursor import place_in

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import time
 
+from rewind.checkpoint.log.lineage import lineage
 from rewind.checkpoint.records.source import Source, between
-from rewind.checkpoint.rewind.log.lineage import lineage
 from rewind.errors import RewindError
 from rewind.fast import quickjson
 from rewind.snapshot.diff.compare import compare

@@ -7,18 +7,18 @@ import time
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from rewind.checkpoint.map.turn_changes import changes_between
+from rewind.checkpoint.changes.turn_changes import changes_between
+from rewind.checkpoint.log.lineage import here
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record, seconds_of, session_of
-from rewind.checkpoint.rewind.code_at import CodeAt, PromptAt, SessionCode, family
-from rewind.checkpoint.rewind.log.lineage import here
+from rewind.checkpoint.select.code_at import CodeAt, PromptAt, SessionCode, family
 from rewind.transcript.find import SessionFile
 from rewind.transcript.turns.turn_figures import TurnFigures, read_figures
 from rewind.transcript.turns.turn_index import open_turns
 from rewind.transcript.turns.turn_tree import Row
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.map.turn_changes import Changes
+    from rewind.checkpoint.changes.turn_changes import Changes
 
 
 class TurnShape:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint.conversations.known_forks import Branches
 from rewind.checkpoint.futures.directory import (
     clear,
     commit_for,
@@ -19,16 +18,17 @@ from rewind.checkpoint.futures.directory import (
     make_place,
 )
 from rewind.checkpoint.futures.half_made import Making, half_made, remove_half_made
+from rewind.checkpoint.project.known_forks import Branches
 from rewind.checkpoint.rewind.files.elsewhere import write_elsewhere
 from rewind.errors import RewindError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rewind.checkpoint.conversations.known_forks import Branch
     from rewind.checkpoint.futures.known import Lane
+    from rewind.checkpoint.log.line import Effect
+    from rewind.checkpoint.project.known_forks import Branch
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.rewind.conversation.outcome import Conversations
-    from rewind.checkpoint.rewind.log.line import Effect
 
 RMDIR, MKDIR = "rmdir", "mkdir"
 _NOTHING: Branch = {"removed": None, "aside": None, "clearing": None}

@@ -1,0 +1,1 @@
+"""What a turn changed, and whose change it is."""
