@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from rewind.checkpoint.changes.turn_changes import ChangedFile, Changes
     from rewind.checkpoint.conversations.only_here import Kept
     from rewind.checkpoint.conversations.session_tree import SessionInfo, as_tree
-    from rewind.checkpoint.futures import shape as lane_shape
-    from rewind.checkpoint.futures.known import Lane
+    from rewind.checkpoint.futures.known import shape as lane_shape
+    from rewind.checkpoint.futures.known.lane import Lane
     from rewind.checkpoint.futures.make import Future
     from rewind.checkpoint.futures.run import Ran
     from rewind.checkpoint.log.lineage import Lineage
@@ -183,7 +183,8 @@ _PASSES = {
     "rewind.transcript.names": ("is_session_id",),
     "rewind.transcript.fork_prefix": ("plain_title",),
 }
-_MODULES = {"comparing": "rewind.snapshot.diff.compare", "lane_shape": "rewind.checkpoint.futures.shape"}
+_MODULES = {"comparing": "rewind.snapshot.diff.compare",
+            "lane_shape": "rewind.checkpoint.futures.known.shape"}
 
 
 def __getattr__(name: str) -> object:
@@ -906,7 +907,7 @@ class Controller:
              dry_run: bool = False, progress: Progress | None = None) -> list[Future]:
         """Directories of their own with the code of a target, each with a fork of its conversation. `bring`
         is "link" or "copy", for directories that no checkpoint holds."""
-        from rewind.checkpoint.futures.known import lanes, removed_lanes
+        from rewind.checkpoint.futures.known.lane import lanes, removed_lanes
         from rewind.checkpoint.futures.make import make_future
         from rewind.checkpoint.futures.where import folders_for, names_for
         from rewind.checkpoint.rewind.target import Request
@@ -920,19 +921,19 @@ class Controller:
 
     def lanes(self) -> list[Lane]:
         """The forks that have a directory of their own, and how far each has come."""
-        from rewind.checkpoint.futures.known import lanes, look
+        from rewind.checkpoint.futures.known.lane import lanes, look
 
         return [look(self.state, lane) for lane in lanes(self.state)]
 
     def lane(self, text: str) -> Lane:
         """One of them, by its name, its directory or its session."""
-        from rewind.checkpoint.futures.known import find_lane
+        from rewind.checkpoint.futures.known.lane import find_lane
 
         return find_lane(self.state, text)
 
     def removed_lanes(self) -> list[Lane]:
         """Those that were removed, and can be brought back."""
-        from rewind.checkpoint.futures.known import removed_lanes
+        from rewind.checkpoint.futures.known.lane import removed_lanes
 
         return removed_lanes(self.state)
 
@@ -962,7 +963,7 @@ class Controller:
 
     def lane_resume(self, lane: Lane) -> str:
         """The command that goes on there."""
-        from rewind.checkpoint.futures.known import resume_in
+        from rewind.checkpoint.futures.known.lane import resume_in
 
         return resume_in(self.state, lane)
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.futures.known import lanes
-from rewind.checkpoint.futures.shape import problem
+from rewind.checkpoint.futures.known.lane import lanes
+from rewind.checkpoint.futures.known.shape import problem
 from rewind.checkpoint.log.lineage import here
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.records.torn import torn_paths
+from rewind.checkpoint.remote.disk_space import repository_bytes
 from rewind.checkpoint.rewind.resolve import redo_target
 from rewind.checkpoint.rewind.words import interrupted_text
 from rewind.checkpoint.upkeep import retention
-from rewind.checkpoint.upkeep.private_repository import repository_bytes
 from rewind.errors import RewindError
 from rewind.snapshot.rules.rules import MB
 from rewind.snapshot.scan.build import Snapshot

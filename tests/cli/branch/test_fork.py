@@ -305,7 +305,7 @@ def test_a_fork_that_was_never_finished_is_named_and_can_be_removed(
         raise Killed
 
     with monkeypatch.context() as patch:  # as if killed: no cleaning up
-        patch.setattr("rewind.checkpoint.futures.half_made._clear_away", die)
+        patch.setattr("rewind.checkpoint.futures.known.half_made._clear_away", die)
         patch.setattr("rewind.checkpoint.futures.make.enter_place", die)
         with pytest.raises(Killed):
             scene.cli.run("fork", "t2")

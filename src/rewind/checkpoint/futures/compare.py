@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rewind.checkpoint.futures.known import AtPlace, Lane, check_whole, look
+from rewind.checkpoint.futures.known.lane import AtPlace, Lane, check_whole, look
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.save.save import save
 

@@ -12,8 +12,8 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from rewind.checkpoint.conversations.bring_back import Home, make_fork
-from rewind.checkpoint.futures.directory import commit_for, make_place
-from rewind.checkpoint.futures.half_made import Making, sweep
+from rewind.checkpoint.futures.known.directory import commit_for, make_place
+from rewind.checkpoint.futures.known.half_made import Making, sweep
 from rewind.checkpoint.log import operations as ops
 from rewind.checkpoint.project.identity import enter_place
 from rewind.checkpoint.project.known_forks import Branches

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from rewind.checkpoint.conversations.trash import check_free, move_to_trash, trashed
 from rewind.checkpoint.futures.compare import bring_up_to_date
-from rewind.checkpoint.futures.directory import is_file
-from rewind.checkpoint.futures.half_made import remove_half_made, sweep
-from rewind.checkpoint.futures.known import AtPlace, Lane, interrupted, look, session_of
+from rewind.checkpoint.futures.known.directory import is_file
+from rewind.checkpoint.futures.known.half_made import remove_half_made, sweep
+from rewind.checkpoint.futures.known.lane import AtPlace, Lane, interrupted, look, session_of
 from rewind.checkpoint.log import operations as ops
 from rewind.checkpoint.log.lineage import here
 from rewind.checkpoint.log.operations import Operation

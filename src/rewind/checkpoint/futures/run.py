@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO
 
-from rewind.checkpoint.futures.known import Lane
+from rewind.checkpoint.futures.known.lane import Lane
 from rewind.checkpoint.project.known_forks import Branches
 from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.project.state import State

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from rewind.checkpoint.conversations.session_tree import SessionInfo, session_infos
-from rewind.checkpoint.futures.known import Lane
+from rewind.checkpoint.futures.known.lane import Lane
 from rewind.checkpoint.log.lineage import here
 from rewind.checkpoint.log.operations import FILE as OPERATIONS
 from rewind.checkpoint.map.facts import add_changes

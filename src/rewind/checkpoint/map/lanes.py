@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.futures.known import AtPlace, Lane, lanes, look, session_of
+from rewind.checkpoint.futures.known.lane import AtPlace, Lane, lanes, look, session_of
 from rewind.checkpoint.map.by_session import LANE, Item
 from rewind.checkpoint.map.turn_map import MapRow
 from rewind.checkpoint.project.state import State

@@ -144,5 +144,5 @@ def _later(state: State, chore: str) -> None:
     if chore == "pack" and is_being_packed(state):
         return
     room = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    spawn_detached(["-I", "-S", os.path.join(room, "upkeep", "chores.py"), chore,
+    spawn_detached(["-I", "-S", os.path.join(room, "chores.py"), chore,
                     state.project.root, state.project.home])

@@ -14,9 +14,9 @@ from rewind.checkpoint.log.lineage import lineage
 from rewind.checkpoint.log.operations import FILE as OPERATIONS
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
+from rewind.checkpoint.remote.disk_space import collect_repository
 from rewind.checkpoint.upkeep.due import note_collection
 from rewind.checkpoint.upkeep.pieces import Piece, give_back_space, let_others, take_bundles_apart
-from rewind.checkpoint.upkeep.private_repository import collect_repository
 from rewind.checkpoint.upkeep.retention import (
     UNKNOWN,
     backups_in_use,

@@ -13,7 +13,7 @@ from rewind.checkpoint.log.lineage import Lineage, here_in_all_places, lineage
 from rewind.checkpoint.log.operations import KEPT_STEPS
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import ARCHIVE, FORMAT, Record
-from rewind.checkpoint.upkeep.private_repository import repository_bytes
+from rewind.checkpoint.remote.disk_space import repository_bytes
 from rewind.config.load import Settings
 from rewind.errors import StoreDamaged
 from rewind.snapshot.trees.tree import CHUNKED, DIR, FILE, Tree, decode_pieces

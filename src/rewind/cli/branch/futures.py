@@ -13,7 +13,7 @@ from rewind.errors import DONE, FutureNotFound, UsageError
 from rewind.words import safe
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.futures.known import Lane
+    from rewind.checkpoint.futures.known.lane import Lane
 
 
 def print_lanes(lanes: list[Lane]) -> None:

@@ -23,7 +23,7 @@ from rewind.words import safe_lines
 
 if TYPE_CHECKING:
     from rewind.checkpoint.changes.turn_changes import ChangedFile
-    from rewind.checkpoint.futures.known import Lane
+    from rewind.checkpoint.futures.known.lane import Lane
     from rewind.checkpoint.futures.run import Ran
     from rewind.snapshot.scan.build import Progress
 

@@ -21,7 +21,7 @@ from rewind.words import plural, short_age
 
 if TYPE_CHECKING:
     from rewind.checkpoint.conversations.session_tree import SessionInfo
-    from rewind.checkpoint.futures.known import Lane
+    from rewind.checkpoint.futures.known.lane import Lane
 
 _KEYS = "⏎ go on  n rename  p promote  x delete  u bring back  Esc close"
 _LANE_KEYS = "⏎ go on  ␣ mark  c compare  a adopt  x remove  u bring back"

@@ -15,7 +15,7 @@ from rewind.web.writes.request import Request
 from rewind.web.writes.surgery import HOW, merge_shape, reverted
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.futures.known import Lane
+    from rewind.checkpoint.futures.known.lane import Lane
     from rewind.jsonfile import JsonObject
     from rewind.web.reads.answers import Lanes
     from rewind.web.writes import answers

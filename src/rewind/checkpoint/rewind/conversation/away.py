@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint.futures.directory import (
+from rewind.checkpoint.futures.known.directory import (
     clear,
     commit_for,
     foreign_file,
@@ -17,14 +17,14 @@ from rewind.checkpoint.futures.directory import (
     is_as,
     make_place,
 )
-from rewind.checkpoint.futures.half_made import Making, half_made, remove_half_made
+from rewind.checkpoint.futures.known.half_made import Making, half_made, remove_half_made
 from rewind.checkpoint.project.known_forks import Branches
 from rewind.checkpoint.rewind.files.elsewhere import write_elsewhere
 from rewind.errors import RewindError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rewind.checkpoint.futures.known import Lane
+    from rewind.checkpoint.futures.known.lane import Lane
     from rewind.checkpoint.log.line import Effect
     from rewind.checkpoint.project.known_forks import Branch
     from rewind.checkpoint.project.state import State

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rewind.checkpoint.conversations.bring_back import ConversationPlan, Home
-from rewind.checkpoint.futures.known import AtPlace, check_whole, find_lane, session_of
+from rewind.checkpoint.futures.known.lane import AtPlace, check_whole, find_lane, session_of
 from rewind.checkpoint.log.lineage import here
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.destination import Destination

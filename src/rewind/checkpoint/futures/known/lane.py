@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rewind.agents.registry import profile_named
 from rewind.checkpoint.changes.turn_changes import changes_between
 from rewind.checkpoint.conversations.session_tree import Life
-from rewind.checkpoint.futures.half_made import half_made
+from rewind.checkpoint.futures.known.half_made import half_made
 from rewind.checkpoint.log.lineage import here
 from rewind.checkpoint.log.operations import UNDELETE, Operation
 from rewind.checkpoint.project.known_forks import Branches
@@ -21,7 +21,7 @@ from rewind.transcript.turns.turn_index import open_turns
 
 if TYPE_CHECKING:
     from rewind.checkpoint.changes.turn_changes import Changes
-    from rewind.checkpoint.futures.half_made import HalfMade
+    from rewind.checkpoint.futures.known.half_made import HalfMade
     from rewind.checkpoint.project.known_forks import Branch, LastRun
 
 _SHORTEST = 6  # of a session's id that names it

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     from rewind.checkpoint.changes.turn_changes import ChangedFile, Changes
-    from rewind.checkpoint.futures.known import Lane
+    from rewind.checkpoint.futures.known.lane import Lane
     from rewind.checkpoint.futures.run import Ran
 
     Rows = dict[str, list[ChangedFile | None]]

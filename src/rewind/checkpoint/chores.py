@@ -35,6 +35,6 @@ def do_chore(chore: str, root: str, home: str) -> int:
 
 
 if __name__ == "__main__":
-    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     sys.path.insert(0, os.path.dirname(package))
     sys.exit(do_chore(*sys.argv[1:4]))

@@ -7,7 +7,13 @@ import os
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from rewind import jsonfile
-from rewind.checkpoint.futures.directory import clear, foreign_file, forget_broken, forget_place, work_trees
+from rewind.checkpoint.futures.known.directory import (
+    clear,
+    foreign_file,
+    forget_broken,
+    forget_place,
+    work_trees,
+)
 from rewind.checkpoint.project.identity import sweep_place
 from rewind.checkpoint.project.known_forks import Branches
 from rewind.checkpoint.project.state import State
