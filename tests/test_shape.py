@@ -54,6 +54,45 @@ def test_imports_point_down() -> None:
                 for name in imported_modules(path) if not _points_down(room_of(path), name)]
 
 
+# The folders of a room. Each uses only those before it, and those of one line may use each other. Files beside the
+# folders may use all of them, and no folder uses such a file.
+FOLDERS = {
+    "snapshot": ("trees", "diff", "merge", "rules", "scan watchman", "apply", "archive git"),
+    "checkpoint": ("records log project", "conversations", "upkeep", "save", "changes select",
+                   "futures/known", "rewind", "turns", "futures share", "map remote repair", "search"),
+    "web": ("render", "reads", "writes", "server"),
+}
+# Whoever lets a lock go asks which damaged checkpoints are whole again.
+LEADS_UP = {("checkpoint/project/locked.py", "rewind.checkpoint.repair.check_records")}
+
+
+def test_folders_of_a_room_use_only_those_before_them() -> None:
+    assert not [f"{path} imports {name}" for path in MODULES if room_of(path) in FOLDERS
+                for name in set(imported_modules(path)) if not _comes_before(path, name)]
+
+
+def _comes_before(path: Path, name: str) -> bool:
+    room, inside = room_of(path), path.relative_to(SOURCE)
+    parts = name.split(".")
+    if parts[:2] != ["rewind", room] or len(parts) == 2 or (str(inside), name) in LEADS_UP:
+        return True
+    return _place_of(room, "/".join(parts[2:])) <= _place_of(room, "/".join(inside.with_suffix("").parts[1:]))
+
+
+def _place_of(room: str, name: str) -> int:
+    order = {folder: at for at, line in enumerate(FOLDERS[room]) for folder in line.split()}
+    found = [folder for folder in order if f"{name}/".startswith(f"{folder}/")]
+    return order[max(found, key=len)] if found else len(order)
+
+
+def test_every_folder_has_its_place() -> None:
+    known = {f"{room}/{folder.split('/')[0]}" for room, lines in FOLDERS.items()
+             for line in lines for folder in line.split()}
+    there = {"/".join(path.relative_to(SOURCE).parts[:2]) for path in MODULES
+             if room_of(path) in FOLDERS and len(path.relative_to(SOURCE).parts) > 2}
+    assert there == known
+
+
 def _points_down(room: str, name: str) -> bool:
     parts = name.split(".")
     if parts[0] != "rewind" or len(parts) == 1 or parts[1] == "__version__":

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.changes.turn_changes import ChangedFile, Changes
     from rewind.checkpoint.conversations.only_here import Kept
     from rewind.checkpoint.conversations.session_tree import SessionInfo, as_tree
-    from rewind.checkpoint.futures.known import shape as lane_shape
+    from rewind.checkpoint.futures import shape as lane_shape
     from rewind.checkpoint.futures.known.lane import Lane
     from rewind.checkpoint.futures.make import Future
     from rewind.checkpoint.futures.run import Ran
@@ -183,8 +183,7 @@ _PASSES = {
     "rewind.transcript.names": ("is_session_id",),
     "rewind.transcript.fork_prefix": ("plain_title",),
 }
-_MODULES = {"comparing": "rewind.snapshot.diff.compare",
-            "lane_shape": "rewind.checkpoint.futures.known.shape"}
+_MODULES = {"comparing": "rewind.snapshot.diff.compare", "lane_shape": "rewind.checkpoint.futures.shape"}
 
 
 def __getattr__(name: str) -> object:
@@ -908,8 +907,8 @@ class Controller:
         """Directories of their own with the code of a target, each with a fork of its conversation. `bring`
         is "link" or "copy", for directories that no checkpoint holds."""
         from rewind.checkpoint.futures.known.lane import lanes, removed_lanes
+        from rewind.checkpoint.futures.known.where import folders_for, names_for
         from rewind.checkpoint.futures.make import make_future
-        from rewind.checkpoint.futures.where import folders_for, names_for
         from rewind.checkpoint.rewind.target import Request
 
         state = self._fresh
@@ -1244,11 +1243,9 @@ class Controller:
 
     def gc(self, keep: int | None = None, *, wait: float = 10.0,
            progress: Progress | None = None) -> Collected:
-        from rewind.checkpoint.upkeep.collection import collect
+        from rewind.checkpoint.chores import gc
 
-        collected = collect(self.state, keep, wait, progress)
-        self.pack(wait=wait)
-        return collected
+        return gc(self.state, keep, wait, progress)
 
     def pack(self, *, wait: float = 10.0) -> None:
         from rewind.checkpoint.upkeep.pieces import pack
@@ -1306,9 +1303,9 @@ class Controller:
         return moved
 
     def disk_use(self) -> int:
-        from rewind.checkpoint.upkeep import retention
+        from rewind.checkpoint.upkeep.disk_use import disk_use
 
-        return retention.disk_use(self.state)
+        return disk_use(self.state)
 
 
 def _project_here(home: str | None) -> Project | None:

@@ -1,11 +1,30 @@
-"""Chores that a checkpoint starts by the path of this file and nobody waits for: `gc|pack ROOT HOME`."""
+"""Upkeep from beginning to end: what `rewind gc` does. A checkpoint starts this file by its path, with
+`gc|pack ROOT HOME`, and nobody waits for it."""
 
 from __future__ import annotations
 
 import os
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.upkeep.collection import Collected
+    from rewind.snapshot.scan.build import Progress
+
 _PATIENT = 120.0
+
+
+def gc(state: State, keep: int | None, wait: float, progress: Progress | None = None) -> Collected:
+    """Delete what is not kept any more, here and in the private repository, and pack the rest."""
+    from rewind.checkpoint.remote.collect import collect_repository
+    from rewind.checkpoint.upkeep.collection import collect
+    from rewind.checkpoint.upkeep.pieces import pack
+
+    collected = collect(state, keep, wait, progress)
+    collected.freed += collect_repository(state)
+    pack(state, wait)
+    return collected
 
 
 def do_chore(chore: str, root: str, home: str) -> int:
@@ -22,10 +41,9 @@ def do_chore(chore: str, root: str, home: str) -> int:
     try:
         state = State(project)
         if chore == "gc":
-            from rewind.checkpoint.upkeep.collection import collect
-
-            collect(state, None, _PATIENT)
-        pack(state, _PATIENT)
+            gc(state, None, _PATIENT)
+        else:
+            pack(state, _PATIENT)
     except (RewindError, OSError) as error:
         log = os.open(project.path("rewind.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         with open(log, "a", encoding="utf-8", errors="backslashreplace") as file:

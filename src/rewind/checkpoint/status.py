@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from rewind.checkpoint.futures.known.lane import lanes
-from rewind.checkpoint.futures.known.shape import problem
+from rewind.checkpoint.futures.shape import problem
 from rewind.checkpoint.log.lineage import here
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.records.torn import torn_paths
-from rewind.checkpoint.remote.disk_space import repository_bytes
 from rewind.checkpoint.rewind.resolve import redo_target
 from rewind.checkpoint.rewind.words import interrupted_text
 from rewind.checkpoint.upkeep import retention
+from rewind.checkpoint.upkeep.disk_use import disk_use, repository_bytes
 from rewind.errors import RewindError
 from rewind.snapshot.rules.rules import MB
 from rewind.snapshot.scan.build import Snapshot
@@ -35,7 +35,7 @@ class Status:
         self.can_redo = redo_target(state, state.operations()) is not None
         self.here = here(state)
         self.changes = _changes(state, self.here, snapshot)
-        self.disk = retention.disk_use(state)
+        self.disk = disk_use(state)
         self.for_remotes = repository_bytes(state)  # of that
         self.cap = int(state.settings.get("storage.maxSizeMb") * MB)
         # Counting what protected checkpoints reach takes time, and matters only above the cap.

@@ -158,3 +158,21 @@ def _own_id(home: str) -> bytes:
         made = os.urandom(16).hex().encode()
         file.write(made)
     return made
+
+
+def hand_down(state: State, gone: Record, going: set[str]) -> Record | None:
+    """What a checkpoint that goes has kept, the one before it keeps: it is as it was then, too. Returns that
+    one, if it had to be written."""
+    from rewind.checkpoint.records.record import Record  # not for a hook that only keeps
+
+    earlier = [r for r in state.timeline.all() if r.sequence < gone.sequence and r.place == gone.place
+               and r.name not in going and r.name != gone.name]
+    heir = earlier[-1] if earlier else None
+    if heir is None or heir.data.get(MADE_BY, gone.data.get(MADE_BY)) != gone.data.get(MADE_BY):
+        return None
+    own = kept_outside(heir)
+    held = {one.path for one in own}
+    both = own + [one for one in kept_outside(gone) if one.path not in held]
+    renewed = Record({**heir.data, FIELD: [one.to_json() for one in both], MADE_BY: gone.data.get(MADE_BY)})
+    state.timeline.write(renewed)
+    return renewed

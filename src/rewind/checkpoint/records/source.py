@@ -12,16 +12,30 @@ from rewind.snapshot.trees.change import Paths, differences
 from rewind.snapshot.trees.content import whole
 from rewind.snapshot.trees.tree import MISSING, Tree, TreeEntry
 from rewind.store.objects import ObjectStore, remove_database
+from rewind.words import explain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.rewind.files.file_plan import Kept
     from rewind.snapshot.scan.build import Snapshot
     from rewind.snapshot.trees.change import Difference
     from rewind.store.blobs import Blobs
+
+
+class Kept:
+    """A path that the checkpoint does not account for, or that could not be restored, and why."""
+
+    __slots__ = ("conflict", "path", "reason")
+
+    def __init__(self, path: bytes, reason: str, conflict: bool = False) -> None:
+        self.path = path
+        self.reason = reason
+        self.conflict = conflict  # the checkpoint holds this path, and it stays as it is now
+
+    def remark(self) -> str:
+        return f"kept: {explain(self.reason)}"
 
 
 class Source:

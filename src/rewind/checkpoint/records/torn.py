@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record, TornCode
-    from rewind.checkpoint.rewind.files.file_plan import RestorePlan
+    from rewind.snapshot.trees.change import Change
 
 MOST_RECORDED = 100
 
@@ -41,13 +41,13 @@ def newest_whole(records: Iterable[Record], of: Record, path: bytes,
     return next((one for one in (*earlier, *later) if holds(one, path)), None)
 
 
-def plan_notes(state: State, record: Record, plan: RestorePlan) -> list[str]:
+def restore_notes(state: State, record: Record, changes: Iterable[Change]) -> list[str]:
     """What to say before torn copies are restored."""
     torn = set(torn_paths(record))
     if not torn:
         return []
     return [_note(record, change.path, newest_whole(state.timeline.all(), record, change.path, _holds(state)))
-            for change in plan.changes if change.path in torn and change.action == "write"]
+            for change in changes if change.path in torn and change.action == "write"]
 
 
 def _note(record: Record, path: bytes, whole: Record | None) -> str:

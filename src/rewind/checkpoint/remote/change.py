@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from rewind.checkpoint.project.state import State
-from rewind.checkpoint.remote.known import FOLDER, LOCK, Remote, Remotes
+from rewind.checkpoint.remote.known import LOCK, Remote, Remotes
 from rewind.checkpoint.remote.pull.fetch import forget
 from rewind.checkpoint.remote.repository import Repository
+from rewind.checkpoint.upkeep.disk_use import REPOSITORY
 from rewind.files import Lock
 
 
@@ -20,7 +21,7 @@ def remove_remote(state: State, name: str) -> Remote:
     with Lock(state.project.path(LOCK), "remote remove"):
         remotes = Remotes(state)
         remote = remotes.remove(name)
-        repository = Repository(state.project.path(FOLDER))
+        repository = Repository(state.project.path(REPOSITORY))
         if not remotes.all:
             repository.remove()
         elif repository.exists:

@@ -8,11 +8,11 @@ from rewind import jsonfile
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import is_hex
 from rewind.checkpoint.remote.url import checked_url, is_remote_name
+from rewind.checkpoint.upkeep.disk_use import REPOSITORY
 from rewind.errors import RemoteExists, RemoteNotFound, StoreDamaged, UsageError
 from rewind.jsonfile import JsonObject
 
 FILE = "remotes.json"
-FOLDER = "remote.git"  # the private repository, made on first use
 LOCK = "remote.lock"
 _MAX_BYTES = 1 << 20
 
@@ -40,7 +40,7 @@ class Remotes:
 
     def __init__(self, state: State) -> None:
         self.path = state.project.path(FILE)
-        self._times_path = state.project.path(FOLDER, "rewind-times.json")
+        self._times_path = state.project.path(REPOSITORY, "rewind-times.json")
         self.data = self._load()
         self._times = self._load_times()
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from rewind.checkpoint.records.record import is_hex
 from rewind.checkpoint.remote.known import Remote
 from rewind.checkpoint.remote.url import SCHEMES, without_login
+from rewind.checkpoint.upkeep.disk_use import bytes_below
 from rewind.errors import GitFailed, RemoteFailed
 from rewind.files import make_private_dir, process_start, write_atomic
 from rewind.snapshot.git.run import Git
@@ -121,15 +122,7 @@ class Repository:
             self.git.run("gc", "--quiet", "--prune=now")
 
     def size_on_disk(self) -> int:
-        """Others push meanwhile: what is gone by now counts for nothing."""
-        total = 0
-        for at, _, names in os.walk(self.path):
-            for name in names:
-                try:
-                    total += os.lstat(os.path.join(at, name)).st_size
-                except FileNotFoundError:
-                    pass
-        return total
+        return bytes_below(self.path)
 
     def remove(self) -> None:
         import shutil

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from rewind.checkpoint.project.state import State
-from rewind.checkpoint.remote.known import FOLDER, Remote, Remotes
+from rewind.checkpoint.remote.known import Remote, Remotes
 from rewind.checkpoint.remote.names import CHECKPOINTS, own_ref, writer_of
 from rewind.checkpoint.remote.pull.fetch import refs_there, tracked
 from rewind.checkpoint.remote.push.push import own_records
 from rewind.checkpoint.remote.repository import Repository
 from rewind.checkpoint.share.giving.outgoing import checkpoint_id
+from rewind.checkpoint.upkeep.disk_use import REPOSITORY
 from rewind.errors import RewindError
 
 
@@ -26,7 +27,7 @@ class RemoteStatus:
 class Statuses:
     def __init__(self, state: State, *, ask: bool = False) -> None:
         self._remotes = Remotes(state)
-        self._repository = Repository(state.project.path(FOLDER), ask=ask)
+        self._repository = Repository(state.project.path(REPOSITORY), ask=ask)
         if self._remotes.all:
             self._repository.open(self._remotes.all)
         store_id = state.store_info["id"]

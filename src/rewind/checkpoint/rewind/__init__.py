@@ -1,1 +1,1 @@
-"""Going back: what to go to, what that would do, doing it, and the log that lets every step be undone."""
+"""Going back: what to go to, what that would do, and doing it."""

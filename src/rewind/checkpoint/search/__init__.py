@@ -1,1 +1,1 @@
-"""Searching checkpoints: by text, by prompt, by path."""
+"""Searching checkpoints: by text and by path."""

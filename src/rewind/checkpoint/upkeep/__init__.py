@@ -1,1 +1,1 @@
-"""What is kept and for how long, packing, and checkpoints as files."""
+"""What is kept and for how long, what it takes on the disk, and packing."""

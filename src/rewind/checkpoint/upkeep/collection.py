@@ -14,7 +14,7 @@ from rewind.checkpoint.log.lineage import lineage
 from rewind.checkpoint.log.operations import FILE as OPERATIONS
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
-from rewind.checkpoint.remote.disk_space import collect_repository
+from rewind.checkpoint.upkeep.disk_use import disk_use
 from rewind.checkpoint.upkeep.due import note_collection
 from rewind.checkpoint.upkeep.pieces import Piece, give_back_space, let_others, take_bundles_apart
 from rewind.checkpoint.upkeep.retention import (
@@ -22,7 +22,6 @@ from rewind.checkpoint.upkeep.retention import (
     backups_in_use,
     bridge,
     choose,
-    disk_use,
     mark,
     needed_because,
     never_collected,
@@ -49,9 +48,7 @@ class Collected:
 def collect(state: State, keep: int | None, wait: float, progress: Progress | None = None) -> Collected:
     # Two at once would delete what the other is looking at.
     with Lock(state.project.path(GC_LOCK), "gc", wait):
-        result = _Collection(state, keep, wait, progress).run()
-    result.freed += collect_repository(state)
-    return result
+        return _Collection(state, keep, wait, progress).run()
 
 
 def collect_these(state: State, names: list[str], force: bool, wait: float,
@@ -180,7 +177,7 @@ class _Collection:
 
     def _hand_down(self, record: Record, going: set[str]) -> None:
         if record.data.get("outside"):
-            from rewind.checkpoint.rewind.files.outside import hand_down
+            from rewind.checkpoint.records.outside import hand_down
 
             heir = hand_down(self.state, record, going)
             mark(self.state, [heir] if heir else [], self.live)

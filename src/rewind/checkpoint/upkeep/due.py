@@ -16,7 +16,7 @@ def is_due(state: State) -> bool:
     last = rows[0][0] if rows else 0.0
     since = time.time() - last
     if state.settings.get("storage.format") == "archive":
-        from rewind.checkpoint.upkeep.retention import disk_use
+        from rewind.checkpoint.upkeep.disk_use import disk_use
 
         over = disk_use(state) > cap
     else:

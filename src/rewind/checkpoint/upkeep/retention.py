@@ -7,13 +7,12 @@ import time
 from collections.abc import Iterable, Set
 from typing import TYPE_CHECKING
 
-from rewind.checkpoint.conversations.links import FILE as CHAT
 from rewind.checkpoint.conversations.links import body_of, header_of, links_of, newest_versions
 from rewind.checkpoint.log.lineage import Lineage, here_in_all_places, lineage
 from rewind.checkpoint.log.operations import KEPT_STEPS
 from rewind.checkpoint.project.state import State
-from rewind.checkpoint.records.record import ARCHIVE, FORMAT, Record
-from rewind.checkpoint.remote.disk_space import repository_bytes
+from rewind.checkpoint.records.record import FORMAT, Record
+from rewind.checkpoint.upkeep.disk_use import archive_size, disk_use, repository_bytes
 from rewind.config.load import Settings
 from rewind.errors import StoreDamaged
 from rewind.snapshot.trees.tree import CHUNKED, DIR, FILE, Tree, decode_pieces
@@ -155,24 +154,6 @@ def protected_bytes(state: State) -> int:
     sizes = state.objects.sizes()
     added = mark(state, chosen, set())
     return sum(sizes.get(oid, 0) for oid in added) + sum(archive_size(state, r) for r in chosen)
-
-
-def archive_size(state: State, record: Record) -> int:
-    if record.format != "archive":
-        return 0
-    try:
-        size = os.path.getsize(state.files.path(record.name, ARCHIVE))
-        chat = state.files.path(record.name, CHAT)
-        return size + (os.path.getsize(chat) if os.path.exists(chat) else 0)
-    except OSError:
-        return 0
-
-
-def disk_use(state: State) -> int:
-    """Of everything that is kept: checkpoints, and what remotes need."""
-    archives = (r for r in state.timeline.all() if r.format == "archive")
-    return state.objects.size_on_disk() + sum(archive_size(state, r) for r in archives) \
-        + repository_bytes(state)
 
 
 def bridge(state: State, parents: Lineage, name: str, going: Set[str]) -> None:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Optional, TypedDict
 
-    from rewind.checkpoint.rewind.files.file_plan import Kept, RestorePlan
+    from rewind.checkpoint.records.source import Kept
+    from rewind.checkpoint.rewind.files.file_plan import RestorePlan
     from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.project.vanished import vanished
-from rewind.checkpoint.upkeep import retention
+from rewind.checkpoint.upkeep.disk_use import disk_use
 from rewind.errors import RewindError
 from rewind.install.doctor.finding import Finding, ok, problem, warning
 from rewind.install.doctor.packers import leaking
@@ -58,7 +58,7 @@ def _packers(state: State) -> Iterator[Finding]:
 
 
 def _budget(state: State) -> Iterator[Finding]:
-    used, cap = retention.disk_use(state), state.settings.get("storage.maxSizeMb") * MB
+    used, cap = disk_use(state), state.settings.get("storage.maxSizeMb") * MB
     if used > cap:
         yield warning("disk", f"The checkpoints take {used / MB:,.0f} MB; storage.maxSizeMb allows"
                               f" {cap / MB:,.0f}.",

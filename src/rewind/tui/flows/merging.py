@@ -19,7 +19,7 @@ from rewind.words import plural, safe_lines
 
 if TYPE_CHECKING:
     from rewind.checkpoint.map.by_session import Item
-    from rewind.checkpoint.rewind.files.file_plan import Kept
+    from rewind.checkpoint.records.source import Kept
     from rewind.checkpoint.rewind.outcome import Outcome as Done
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target

@@ -13,7 +13,7 @@ from rewind.web.reads.paths import named_path, named_paths, planned_paths
 from rewind.web.reads.query import Query
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.rewind.files.file_plan import Kept
+    from rewind.checkpoint.records.source import Kept
     from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.web.reads import parts

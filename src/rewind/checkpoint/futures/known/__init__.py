@@ -1,1 +1,1 @@
-"""Which futures there are: their directories, how far each has come, and how they are shown."""
+"""Which futures there are, their directories, and how far each has come."""

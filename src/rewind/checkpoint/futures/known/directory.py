@@ -6,7 +6,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
-from rewind.checkpoint.futures.where import place_at, plain_place
+from rewind.checkpoint.futures.known.where import place_at, plain_place
 from rewind.checkpoint.project.known_stores import change
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record

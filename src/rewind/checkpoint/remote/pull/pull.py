@@ -8,7 +8,7 @@ from rewind.checkpoint.project.known_forks import Branches
 from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record, iso_time
-from rewind.checkpoint.remote.known import FOLDER, LOCK, Remote, Remotes
+from rewind.checkpoint.remote.known import LOCK, Remote, Remotes
 from rewind.checkpoint.remote.names import CHECKPOINTS, CONVERSATIONS, own_ref, writer_of
 from rewind.checkpoint.remote.pull.fetch import (
     DEFAULT_MB,
@@ -23,6 +23,7 @@ from rewind.checkpoint.share.giving.outgoing import checkpoint_id
 from rewind.checkpoint.share.taking.arrive import Added, add, look
 from rewind.checkpoint.share.taking.conversations import Arrived
 from rewind.checkpoint.share.taking.incoming import Checked
+from rewind.checkpoint.upkeep.disk_use import REPOSITORY
 from rewind.errors import ArchiveRefused, FormatTooNew, RemoteFailed, RemoteRefused, RewindError
 from rewind.files import Lock
 from rewind.transcript.names import is_session_id
@@ -62,7 +63,7 @@ def pull(state: State, name: str | None = None, *, everything: bool = False, dry
     becomes the line of this project, which has none yet."""
     remotes = Remotes(state)
     remote = remotes.find(name)
-    repository = Repository(state.project.path(FOLDER), ask=ask)
+    repository = Repository(state.project.path(REPOSITORY), ask=ask)
     with Lock(state.project.path(LOCK), "pull", in_line=True):
         repository.open(remotes.all)
         repository.sweep()

@@ -8,7 +8,7 @@ import time
 
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record, iso_time
-from rewind.checkpoint.remote.known import FOLDER, LOCK, Remote, Remotes
+from rewind.checkpoint.remote.known import LOCK, Remote, Remotes
 from rewind.checkpoint.remote.names import CHECKPOINTS, CONVERSATIONS, own_ref, tracked_in
 from rewind.checkpoint.remote.push.fast_import import FastImport
 from rewind.checkpoint.remote.push.outbox import Outbox
@@ -17,6 +17,7 @@ from rewind.checkpoint.remote.repository import Progress, Repository, Said
 from rewind.checkpoint.share.giving.conversations import OutConversation
 from rewind.checkpoint.share.giving.left_out import LeftOut, Policy
 from rewind.checkpoint.share.giving.outgoing import Outgoing, checkpoint_id
+from rewind.checkpoint.upkeep.disk_use import REPOSITORY
 from rewind.errors import RemoteFailed
 from rewind.files import Lock
 
@@ -49,7 +50,7 @@ class Push:
         self.remotes = Remotes(state)
         self.remote: Remote = self.remotes.find(name)
         self.policy = policy or Policy()
-        self.repository = Repository(state.project.path(FOLDER), ask=ask)
+        self.repository = Repository(state.project.path(REPOSITORY), ask=ask)
         self.pushed = Pushed()
         self._progress = progress
         self._lock = Lock(state.project.path(LOCK), "push", in_line=True)

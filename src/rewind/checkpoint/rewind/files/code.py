@@ -8,9 +8,9 @@ from rewind.checkpoint.log.lineage import here
 from rewind.checkpoint.project.damage import Lacks
 from rewind.checkpoint.project.locked import step_aside
 from rewind.checkpoint.records import torn
-from rewind.checkpoint.records.source import Source
+from rewind.checkpoint.records.source import Kept, Source
 from rewind.checkpoint.rewind.files import git_since, open_files
-from rewind.checkpoint.rewind.files.file_plan import MAX_CHANGES, NOT_EMPTY, Kept, RestorePlan, plan_restore
+from rewind.checkpoint.rewind.files.file_plan import MAX_CHANGES, NOT_EMPTY, RestorePlan, plan_restore
 from rewind.checkpoint.rewind.files.kept_copies import Unasked, keep_copies, kept_note
 from rewind.checkpoint.rewind.files.left_alone import LeftAlone
 from rewind.checkpoint.rewind.files.missing import leave_out_missing
@@ -352,7 +352,8 @@ def _check_named(source: Source, snapshot: Snapshot, wanted: Wanted) -> None:
 
 def _add_remarks(state: State, record: Record, plan: RestorePlan, snapshot: Snapshot) -> None:
     plan.foreign = _foreign(state, plan, snapshot)
-    plan.notes += [*torn.plan_notes(state, record, plan), *git_since.plan_notes(state, record, plan)]
+    plan.notes += torn.restore_notes(state, record, plan.changes)
+    plan.notes += git_since.plan_notes(state, record, plan)
 
 
 def _foreign(state: State, plan: RestorePlan, snapshot: Snapshot) -> list[bytes]:

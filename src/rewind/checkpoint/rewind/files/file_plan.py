@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from rewind.checkpoint.records.source import Kept
 from rewind.errors import StoreDamaged
 from rewind.paths import is_state_path
 from rewind.snapshot.scan.sqlite_files import main_of
 from rewind.snapshot.trees.change import Change, Paths
 from rewind.snapshot.trees.tree import DIR, EMPTY, FILES, UNCOVERED, Tree, TreeEntry, check_depth
-from rewind.words import explain, plural
+from rewind.words import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,20 +29,6 @@ ANOTHER_PLACE = "another-place"
 CHANGED_SINCE, MADE_SINCE = "changed since the last checkpoint", "made since the last checkpoint"
 CHANGED_BY_YOU, MADE_BY_YOU = "changed by you since", "made by you since"
 _PASSING = (b"skip-list", b"ignored", b"ignored-large", b"too-large", b"pins-only")
-
-
-class Kept:
-    """A path that the checkpoint does not account for, or that could not be restored, and why."""
-
-    __slots__ = ("conflict", "path", "reason")
-
-    def __init__(self, path: bytes, reason: str, conflict: bool = False) -> None:
-        self.path = path
-        self.reason = reason
-        self.conflict = conflict  # the checkpoint holds this path, and it stays as it is now
-
-    def remark(self) -> str:
-        return f"kept: {explain(self.reason)}"
 
 
 class RestorePlan:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.records.source import Source
-from rewind.checkpoint.rewind.files.file_plan import Kept, RestorePlan
+from rewind.checkpoint.records.source import Kept, Source
+from rewind.checkpoint.rewind.files.file_plan import RestorePlan
 from rewind.errors import StoreDamaged
 from rewind.snapshot.trees.change import Change
 from rewind.snapshot.trees.content import pieces_of

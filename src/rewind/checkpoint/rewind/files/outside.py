@@ -28,7 +28,7 @@ from rewind.words import explain, plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Set
+    from collections.abc import Iterable
     from typing import Any
 
     from rewind.checkpoint.log.line import ChangedOutside, Effect
@@ -195,21 +195,3 @@ def _write(state: State, wanted: Kept, now: Kept) -> str:
     except (RewindError, OSError) as error:
         return getattr(error, "message", None) or str(error)
     return failed[0][1] if failed else ""
-
-
-# when checkpoints are collected
-
-def hand_down(state: State, gone: Record, going: Set[str]) -> Record | None:
-    """What a checkpoint that goes has kept, the one before it keeps: it is as it was then, too. Returns that
-    one, if it had to be written."""
-    earlier = [r for r in state.timeline.all() if r.sequence < gone.sequence and r.place == gone.place
-               and r.name not in going and r.name != gone.name]
-    heir = earlier[-1] if earlier else None
-    if heir is None or heir.data.get(MADE_BY, gone.data.get(MADE_BY)) != gone.data.get(MADE_BY):
-        return None
-    own = kept_outside(heir)
-    held = {one.path for one in own}
-    both = own + [one for one in kept_outside(gone) if one.path not in held]
-    renewed = Record({**heir.data, FIELD: [one.to_json() for one in both], MADE_BY: gone.data.get(MADE_BY)})
-    state.timeline.write(renewed)
-    return renewed

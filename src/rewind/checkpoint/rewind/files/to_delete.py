@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint.rewind.files.file_plan import IN_THE_WAY, MOUNT_POINT, NOT_EMPTY, Kept, RestorePlan
+from rewind.checkpoint.records.source import Kept
+from rewind.checkpoint.rewind.files.file_plan import IN_THE_WAY, MOUNT_POINT, NOT_EMPTY, RestorePlan
 from rewind.marker import IN_AGENT
 from rewind.paths import is_temp_name
 

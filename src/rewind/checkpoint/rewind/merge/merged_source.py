@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rewind.checkpoint.log import operations as ops
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
-from rewind.checkpoint.records.source import Source
-from rewind.checkpoint.rewind.files.file_plan import Kept
+from rewind.checkpoint.records.source import Kept, Source
 from rewind.checkpoint.rewind.merge.merging import Merging
 from rewind.checkpoint.select.spans import Span
 from rewind.errors import ChangedSincePlan, PathNotChanged
