@@ -20,7 +20,7 @@ from rewind.checkpoint.conversations.which_session import session_at
 from rewind.controller import Controller
 from rewind.transcript.read.chain import Tail
 from rewind.transcript.read.lines import open_transcript
-from rewind_cli import PROGRAM, clean_env, is_interrupted
+from rewind_cli import CHECKOUT, clean_env, is_interrupted
 
 CART = event_id(0xCA27)
 HTML = "<img src=x onerror=\"window.hurt='%s'\"><script>window.hurt='%s'</script>"
@@ -168,30 +168,40 @@ class Server:
         return True
 
 
+# `rewind restore`, which is killed before it exchanges the third file.
+_KILLED = """
+import os, signal, sys
+sys.path.insert(0, sys.argv.pop(1))
+from rewind.cli.main import main
+from rewind.snapshot.apply import apply
+exchange, left = apply.exchange, [2]
+def counted(*names):
+    left[0] -= 1
+    if left[0] < 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return exchange(*names)
+apply.exchange = counted
+main(sys.argv[1:])
+"""
+
+
 def interrupt_restore(project: Path, home: Path) -> str:
     """`rewind restore`, killed in the middle of it; returns the checkpoint. Files say `before` or `now`."""
     def write(text: str) -> None:
-        for number in range(400):  # enough to be in the middle of for a while
-            (project / f"page{number:03}.txt").write_text(text)
+        for number in range(5):
+            (project / f"page{number}.txt").write_text(text)
 
     write("before\n")
     controller = Controller(str(project))
     name = controller.save("With all pages").record.name
     controller.close()
     write("now\n")
-    command = [sys.executable, "-I", str(PROGRAM), "restore", name, "--code-only"]
-    process = subprocess.Popen(command, cwd=project, env=clean_env(home), stdin=subprocess.DEVNULL,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while process.poll() is None and not _is_half_done(project):
-        time.sleep(0.001)
-    process.kill()
-    process.wait()
-    assert _is_half_done(project), "the restore was done before it could be killed"
+    command = [sys.executable, "-I", "-c", _KILLED, str(CHECKOUT / "src"), "restore", name, "--code-only"]
+    done = subprocess.run(command, cwd=project, env=clean_env(home), stdin=subprocess.DEVNULL,
+                          capture_output=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+    assert is_interrupted(project / ".agent" / "rewind")
     return name
-
-
-def _is_half_done(project: Path) -> bool:
-    return is_interrupted(project / ".agent" / "rewind")
 
 
 def wait_for(what: Any, seconds: float = 15) -> None:
