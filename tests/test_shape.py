@@ -54,7 +54,7 @@ def test_imports_point_down() -> None:
                 for name in imported_modules(path) if not _points_down(room_of(path), name)]
 
 
-# The folders of a room. Each uses only those before it, and those of one line may use each other. Files beside
+# The folders of a room. Each uses only those before it; those of one line may use each other. Files beside
 # the folders may use all of them, and no folder uses such a file.
 FOLDERS = {
     "snapshot": ("trees", "diff", "merge", "rules", "scan watchman", "apply", "archive git"),
