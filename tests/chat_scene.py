@@ -14,7 +14,7 @@ from rewind.checkpoint.conversations.which_session import session_at
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.outcome import Outcome
 from rewind.controller import AtTurn, Controller
-from rewind.files import process_start
+from rewind.processes import process_start
 
 SESSION = event_id(0x5E55)
 LONG_AGO = 1_700_000_000

@@ -15,7 +15,7 @@ from typing import Any, Callable
 
 from hook_scene import SESSION
 from rewind.errors import Locked
-from rewind.files import Lock
+from rewind.lock import Lock
 from rewind_cli import CHECKOUT, Rewind, clean_env
 
 # A hook that notes who looks at the tree, looks as long as it is told to, and may be told how long it waits

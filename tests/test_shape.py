@@ -12,8 +12,8 @@ import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "rewind"
 RANKS = {
-    "errors": -5, "fast": -5,  # what rank 0 itself may use
-    "files": -4, "jsonfile": -3, "index": -2, "marker": -2, "work_tree": -1,
+    "errors": -6, "fast": -6, "processes": -6,  # what rank 0 itself may use
+    "files": -5, "lock": -4, "jsonfile": -3, "index": -2, "marker": -2, "work_tree": -1,
     "graph": 0, "paths": 0, "words": 0,
     "agents": 1, "config": 1,
     "transcript": 2, "store": 2,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from make_transcripts import ClaudeTalk, event_id, place
-from rewind import files
+from rewind import processes
 from rewind_cli import Rewind
 
 SESSION = event_id(0xF1)
@@ -97,14 +97,14 @@ class World:
             }
         )
         os.chdir(self.project)
-        detached, files.spawn_detached = (
-            files.spawn_detached,
+        detached, processes.spawn_detached = (
+            processes.spawn_detached,
             lambda command: None,
         )  # it would outlive the case
         try:
             yield
         finally:
-            files.spawn_detached = detached
+            processes.spawn_detached = detached
             os.chdir(here)
             os.environ.clear()
             os.environ.update(before)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from hook_scene import SESSION, entry_command, wait_for_late
-from rewind.files import Lock
+from rewind.lock import Lock
 from rewind_cli import CHECKOUT, Rewind, clean_env, tree_state
 
 pytestmark = pytest.mark.slow

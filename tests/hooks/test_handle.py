@@ -37,7 +37,7 @@ def held_lock(hooks: Hooks) -> Iterator[None]:
     program = textwrap.dedent(f"""\
         import sys
         sys.path.insert(0, {str(CHECKOUT / "src")!r})
-        from rewind.files import Lock
+        from rewind.lock import Lock
         with Lock({str(hooks.state / "lock")!r}, "restore"):
             print("held", flush=True)
             sys.stdin.read()

@@ -174,7 +174,7 @@ def test_a_failure_in_time_is_counted_once(hooks: Hooks, monkeypatch: pytest.Mon
 
 def busy(hooks: Hooks, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two prompts while somebody else has the lock, and one more afterwards."""
-    from rewind.files import Lock
+    from rewind.lock import Lock
 
     with monkeypatch.context() as patch:
         patch.setattr(work, "_LATE_WAIT", 0.02)

@@ -15,9 +15,9 @@ import pytest
 from hook_scene import SESSION, Hooks, wait_for_late
 from queue_scene import Scene, ended
 from rewind.errors import Locked
-from rewind.files import Lock
 from rewind.hooks.making import queue, work
 from rewind.hooks.making.queue import Queue
+from rewind.lock import Lock
 
 
 def test_all_who_wait_for_their_turn_get_a_record_of_one_look(scene: Scene) -> None:

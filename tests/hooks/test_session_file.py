@@ -10,7 +10,7 @@ import pytest
 
 from hook_scene import Hooks
 from make_transcripts import event_id
-from rewind.files import process_start
+from rewind.processes import process_start
 
 OTHER = event_id(0xA1)
 

@@ -19,9 +19,9 @@ from hooks.test_handle import held_lock
 from hooks.test_in_time import until
 from make_transcripts import ClaudeTalk
 from rewind.checkpoint.project.missed import KILLED
-from rewind.files import is_unburied, process_start
 from rewind.hooks.memory.hook_state import HookState
 from rewind.install.machine.scripts import NAME, shim_text
+from rewind.processes import is_unburied, process_start
 from rewind_cli import Result, Rewind, clean_env
 
 pytestmark = pytest.mark.slow

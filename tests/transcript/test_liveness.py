@@ -12,7 +12,7 @@ import pytest
 from chat_scene import LONG_AGO, a_dead_pid, client_is_running
 from rewind.agents.registry import profile_named
 from rewind.errors import SessionInUse
-from rewind.files import process_start
+from rewind.processes import process_start
 from rewind.transcript.liveness import is_open, why_open
 
 pytestmark = pytest.mark.usefixtures("home")

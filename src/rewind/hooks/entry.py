@@ -14,7 +14,7 @@ def run(argv: list[str], *, is_own_process: bool = False) -> int:
     action = argv[0] if argv else ""
     try:
         if None in (sys.stdin, sys.stdout, sys.stderr):
-            from rewind.files import open_missing_streams
+            from rewind.processes import open_missing_streams
 
             open_missing_streams()
         from rewind.hooks.event import EVENTS

@@ -12,7 +12,8 @@ from rewind import jsonfile
 from rewind.agents.profile import holds, pick
 from rewind.agents.registry import is_under_root, session_home
 from rewind.errors import NotInPlace, RewindError
-from rewind.files import is_locked, process_start
+from rewind.lock import is_locked
+from rewind.processes import process_start
 from rewind.transcript.names import is_session_id
 
 TYPE_CHECKING = False

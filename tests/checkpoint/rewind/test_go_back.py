@@ -17,7 +17,7 @@ from chat_scene import LONG_AGO, Scene, a_dead_pid, change_record, client_is_run
 from cli import conftest as in_process
 from cli.conftest import InProcess
 from make_transcripts import compact
-from rewind.files import process_start
+from rewind.processes import process_start
 from rewind.transcript.write import content
 from rewind.transcript.write import in_place as rewriting
 from rewind_cli import tree_state

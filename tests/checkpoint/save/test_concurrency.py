@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 SECONDS = 4.0
 _HOLD = """
 import sys; sys.path.insert(0, sys.argv[1])
-from rewind.files import Lock
+from rewind.lock import Lock
 with Lock(sys.argv[2], "restore", wait=5):
     print("held", flush=True)
     sys.stdin.read()

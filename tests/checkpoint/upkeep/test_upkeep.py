@@ -14,7 +14,7 @@ from rewind.checkpoint.upkeep import collection, pieces
 from rewind.checkpoint.upkeep.pieces import Pace, is_being_packed, pack
 from rewind.controller import Controller
 from rewind.errors import Locked
-from rewind.files import Lock, WaitingLine, is_wanted
+from rewind.lock import Lock, WaitingLine, is_wanted
 from rewind.store import bundles
 from rewind.store.packing import next_loose, replace_loose
 from rewind_cli import tree_state

@@ -11,8 +11,9 @@ from rewind.checkpoint.records.record import iso_time
 from rewind.checkpoint.records.seal import sealed
 from rewind.config.load import Settings
 from rewind.errors import RewindError, StoreDamaged, StoreNotTrusted, UsageError
-from rewind.files import Lock, make_durable_dir, make_private_dir, write_atomic
+from rewind.files import make_durable_dir, make_private_dir, write_atomic
 from rewind.index import MAIN, STORAGE, load_index
+from rewind.lock import Lock
 from rewind.paths import STORE_FILE, Project, global_state, open_project, project_state
 from rewind.snapshot.rules.gitfiles import work_tree_top
 from rewind.work_tree import linked_at

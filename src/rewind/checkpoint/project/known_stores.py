@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 
 from rewind import jsonfile
-from rewind.files import Lock, make_durable_dir, sweep_drafts
+from rewind.files import make_durable_dir, sweep_drafts
 from rewind.index import FILE, load_index, texts
+from rewind.lock import Lock
 from rewind.paths import STORE_FILE, Project, is_same_dir, project_state
 
 TYPE_CHECKING = False

@@ -12,7 +12,8 @@ from rewind import jsonfile
 from rewind.checkpoint.project.identity import enter_place
 from rewind.checkpoint.project.state import FORMAT, LOCK, PLACE_LOCK, read_store_file
 from rewind.errors import RewindError, StateUnwritable, StoreMoved
-from rewind.files import Lock, give_to_owner
+from rewind.files import give_to_owner
+from rewind.lock import Lock
 from rewind.paths import STORE_FILE
 
 TYPE_CHECKING = False

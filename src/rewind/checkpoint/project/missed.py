@@ -7,7 +7,7 @@ import time
 
 from rewind import jsonfile
 from rewind.checkpoint.records.record import seconds_of
-from rewind.files import process_start
+from rewind.processes import process_start
 from rewind.words import plural
 
 TYPE_CHECKING = False

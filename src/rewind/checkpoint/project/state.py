@@ -17,9 +17,11 @@ from rewind.errors import (
     StoreDamaged,
     StoreNotTrusted,
 )
-from rewind.files import Lock, is_wanted, on_local_disk, process_start
+from rewind.files import on_local_disk
 from rewind.index import MAIN
+from rewind.lock import Lock, is_wanted
 from rewind.paths import PLACES, STORE_FILE, Project, is_same_dir
+from rewind.processes import process_start
 from rewind.store.derived import DerivedDb
 
 TYPE_CHECKING = False

@@ -7,7 +7,7 @@ from rewind.checkpoint.remote.known import LOCK, Remote, Remotes
 from rewind.checkpoint.remote.pull.fetch import forget
 from rewind.checkpoint.remote.repository import Repository
 from rewind.checkpoint.upkeep.disk_use import REPOSITORY
-from rewind.files import Lock
+from rewind.lock import Lock
 
 
 def add_remote(state: State, name: str, url: str) -> Remote:

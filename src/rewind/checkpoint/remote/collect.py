@@ -9,7 +9,7 @@ from rewind.checkpoint.remote.known import LOCK, Remotes
 from rewind.checkpoint.remote.repository import Repository
 from rewind.checkpoint.upkeep.disk_use import REPOSITORY
 from rewind.errors import Locked, RewindError
-from rewind.files import Lock
+from rewind.lock import Lock
 
 
 def collect_repository(state: State) -> int:

@@ -16,7 +16,8 @@ from rewind.checkpoint.remote.known import Remote
 from rewind.checkpoint.remote.url import SCHEMES, without_login
 from rewind.checkpoint.upkeep.disk_use import bytes_below
 from rewind.errors import GitFailed, RemoteFailed
-from rewind.files import make_private_dir, process_start, write_atomic
+from rewind.files import make_private_dir, write_atomic
+from rewind.processes import process_start
 from rewind.snapshot.git.run import Git
 
 Progress = Callable[[str, int, int], None]

@@ -139,7 +139,7 @@ def _keep_outside(state: State, paths: list[str], moment: Moment | None) -> Outs
 def _later(state: State, chore: str) -> None:
     """Start a chore that nobody waits for, unless somebody is at it."""
     from rewind.checkpoint.upkeep.pieces import is_being_packed
-    from rewind.files import spawn_detached
+    from rewind.processes import spawn_detached
 
     if chore == "pack" and is_being_packed(state):
         return

@@ -28,7 +28,8 @@ from rewind.checkpoint.upkeep.retention import (
     sweep_kept_conversations,
 )
 from rewind.errors import StoreDamaged
-from rewind.files import Lock, fsync_dir
+from rewind.files import fsync_dir
+from rewind.lock import Lock
 from rewind.store.space import begin_upkeep, end_upkeep, write_back
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import time
 
 from rewind.checkpoint.project.locked import locked_for_upkeep
 from rewind.errors import Locked
-from rewind.files import Lock, is_wanted
+from rewind.lock import Lock, is_wanted
 from rewind.store.packing import (
     Loose,
     next_loose,

@@ -41,7 +41,7 @@ class _Talk(io.FileIO):
 
 def open_streams() -> None:
     if None in (sys.stdin, sys.stdout, sys.stderr):
-        from rewind.files import open_missing_streams
+        from rewind.processes import open_missing_streams
 
         open_missing_streams()
         if sys.stdin is None:

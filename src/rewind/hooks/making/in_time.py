@@ -13,10 +13,10 @@ import os
 import time
 from _thread import allocate_lock, stack_size, start_new_thread
 
-from rewind.files import close_all_but, detach, drop_streams, leave_session
 from rewind.hooks import TELL
 from rewind.hooks.making.work import BEGUN, GOES_ON, PATIENCE, WAIT, NotMade
 from rewind.hooks.memory.in_turn import InTurn
+from rewind.processes import close_all_but, detach, drop_streams, leave_session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ import time
 
 from rewind import jsonfile
 from rewind.errors import Locked
-from rewind.files import Lock, make_private_dir
+from rewind.files import make_private_dir
+from rewind.lock import Lock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

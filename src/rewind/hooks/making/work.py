@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import time
 
-from rewind.files import is_unburied, process_start
 from rewind.hooks.making.queue import Queue
 from rewind.hooks.memory.hook_state import HookState
 from rewind.hooks.memory.in_turn import InTurn
 from rewind.hooks.memory.log import now
 from rewind.hooks.transcript_path import own_transcript
+from rewind.processes import is_unburied, process_start
 from rewind.snapshot.scan.moment import Moment
 
 TYPE_CHECKING = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from rewind.errors import Locked
-from rewind.files import Lock
+from rewind.lock import Lock
 
 NAME = "hooks.lock"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 from rewind import jsonfile
-from rewind.files import process_start
 from rewind.hooks.memory.in_turn import InTurn
 from rewind.hooks.memory.log import now
 from rewind.hooks.transcript_path import transcript_path
+from rewind.processes import process_start
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

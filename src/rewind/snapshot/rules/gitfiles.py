@@ -21,14 +21,12 @@ _KEY = b"core.excludesfile"
 _INCLUDES = (b"include.path", b"includeif.*.path")
 _GIT_SECONDS = 5
 _MISLEADING = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_CONFIG")  # set in git's hooks
-_O_NONBLOCK = getattr(os, "O_NONBLOCK", 0)
-_O_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
 
 def read_small(path: bytes, follow: bool = True) -> bytes:
     """A regular file's content, or nothing. Git does not follow a `.gitignore` that is a symlink,
     so pass `follow=False` for files of the work tree."""
-    flags = os.O_RDONLY | _O_NONBLOCK | (0 if follow else _O_NOFOLLOW)
+    flags = os.O_RDONLY | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
     try:
         fd = os.open(path, flags)
     except (OSError, ValueError):

@@ -10,8 +10,8 @@ import os
 import sys
 
 from rewind.fast.blake2 import digest
-from rewind.files import close_all_but
 from rewind.paths import is_state_path, is_temp_name
+from rewind.processes import close_all_but
 from rewind.snapshot.rules.gitfiles import info_exclude, read_small
 from rewind.snapshot.rules.rules import IGNORE_NAMES, IGNORED, NEVER, NORMAL, RuleTree
 from rewind.snapshot.scan.sqlite_files import journals_of

@@ -61,7 +61,7 @@ def write_fork(source: str, profile: Profile, cut: Cut, *, original: str, sessio
         content = kind.plan_content(file, profile, cut)
         title = FORK_PREFIX + (read_title(file, profile) or parent)
         temp = temp_of(path)
-        fd = os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), PRIVATE_FILE)
+        fd = os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, PRIVATE_FILE)
         try:
             kind.write_session(fd, file, profile, content, Names(session_id, parent, title, cwd))
             with open_transcript(temp) as made:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from rewind.agents.profile import Profile
     from rewind.transcript.place.cut import Cut
 
-_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
 
 def copy_whole(path: str, target: str) -> None:
@@ -107,7 +106,7 @@ def refill(path: str, fill: Callable[[int], None]) -> None:
 def _copy_all(file: BinaryIO, target: str) -> tuple[int, int, int]:
     """Copy to the end, durably; returns what identifies the state that was copied."""
     make_durable_dir(os.path.dirname(target))
-    fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW, PRIVATE_FILE)
+    fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, PRIVATE_FILE)
     try:
         try:
             info = os.fstat(file.fileno())
@@ -125,7 +124,7 @@ def _copy_all(file: BinaryIO, target: str) -> tuple[int, int, int]:
 def _catch_up(old: BinaryIO, backup: str, size: int) -> None:
     """What was appended in the last instant went to a file that has no name any more: keep it, too."""
     if size_of(old) > size:
-        fd = os.open(backup, os.O_WRONLY | os.O_APPEND | _NO_FOLLOW)
+        fd = os.open(backup, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW)
         try:
             write_all(fd, read_at(old, size, size_of(old) - size))
             os.fsync(fd)
@@ -145,7 +144,7 @@ def _replace(path: str, fill: Callable[[int], None], ready: Note, mtime: int | N
     temp = temp_of(path)
     if os.path.lexists(temp):
         os.unlink(temp)  # of a process that was killed; the project's lock says that nobody else is here
-    fd = os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL | _NO_FOLLOW, PRIVATE_FILE)
+    fd = os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, PRIVATE_FILE)
     try:
         try:
             fill(fd)

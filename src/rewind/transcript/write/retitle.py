@@ -50,7 +50,7 @@ def retitle(path: str, profile: Profile, title: str) -> None:
 
 
 def _append(path: str, lines: bytes) -> None:
-    fd = os.open(path, os.O_RDWR | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0))
+    fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW)
     try:
         info = os.fstat(fd)
         ends = not info.st_size or os.pread(fd, 1, info.st_size - 1) == b"\n"

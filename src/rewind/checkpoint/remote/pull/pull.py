@@ -25,7 +25,7 @@ from rewind.checkpoint.share.taking.conversations import Arrived
 from rewind.checkpoint.share.taking.incoming import Checked
 from rewind.checkpoint.upkeep.disk_use import REPOSITORY
 from rewind.errors import ArchiveRefused, FormatTooNew, RemoteFailed, RemoteRefused, RewindError
-from rewind.files import Lock
+from rewind.lock import Lock
 from rewind.transcript.names import is_session_id
 
 

@@ -19,7 +19,7 @@ from rewind.checkpoint.share.giving.left_out import LeftOut, Policy
 from rewind.checkpoint.share.giving.outgoing import Outgoing, checkpoint_id
 from rewind.checkpoint.upkeep.disk_use import REPOSITORY
 from rewind.errors import RemoteFailed
-from rewind.files import Lock
+from rewind.lock import Lock
 
 _SLICE = 250  # checkpoints that are sent at once: what arrived stays there when the next slice does not
 _UNITS = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
