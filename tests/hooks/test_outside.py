@@ -232,8 +232,7 @@ def test_a_plan_that_was_shown_is_refused_once_the_file_changed(hooks: Hooks, sh
 
 def test_a_killed_restore_is_finished_or_undone(hooks: Hooks, shell_rc: Path,
                                                monkeypatch: pytest.MonkeyPatch) -> None:
-    from rewind.checkpoint.rewind.conversation import effects
-    from rewind.checkpoint.rewind.files import outside as way_back
+    from rewind.checkpoint.rewind.effects.outside import OutsideFiles
 
     def killed(*arguments: Any) -> None:
         raise KeyboardInterrupt
@@ -242,7 +241,7 @@ def test_a_killed_restore_is_finished_or_undone(hooks: Hooks, shell_rc: Path,
     edit(hooks, shell_rc, "broken\n")
     for finish in (True, False):
         with opened(hooks) as controller, monkeypatch.context() as patch:
-            patch.setitem(effects._DO, way_back.OUTSIDE, killed)
+            patch.setattr(OutsideFiles, "do", killed)
             with pytest.raises(KeyboardInterrupt):
                 controller.go(AtCheckpoint(before), "code", outside=True)
         with opened(hooks) as controller:

@@ -164,7 +164,7 @@ def test_without_its_backup_a_conversation_stays_as_it_is_and_the_code_is_taken_
 
 def test_a_conversation_that_cannot_be_put_back_is_told_and_tried_again(
         scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rewind.checkpoint.rewind.conversation import effects
+    from rewind.checkpoint.rewind.effects import rewritten
 
     before = scene.path.read_bytes()
     scene.cli.ok("restore", scene.first, "--in-place")
@@ -173,7 +173,7 @@ def test_a_conversation_that_cannot_be_put_back_is_told_and_tried_again(
         raise PermissionError(13, "Permission denied")
 
     with monkeypatch.context() as patch:
-        patch.setattr(effects, "put_back", refused)
+        patch.setattr(rewritten, "put_back", refused)
         assert "the conversation is not: Permission denied" in scene.cli.fails(3, "undo-restore")
     assert scene.read("a") == "2" and "interrupted" not in scene.cli.ok("status").out
     scene.cli.ok("undo-restore")

@@ -16,10 +16,10 @@ from rewind.checkpoint.log.lineage import here
 from rewind.checkpoint.log.operations import Operation
 from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.project.state import State
-from rewind.checkpoint.rewind.conversation import effects
-from rewind.checkpoint.rewind.conversation.away import finish, inverse, move_away, removal
 from rewind.checkpoint.rewind.conversation.forks import logged, trashing
-from rewind.checkpoint.rewind.conversation.outcome import Conversations
+from rewind.checkpoint.rewind.effects import effects
+from rewind.checkpoint.rewind.effects.directory import finish, move_away, removal, turned_around
+from rewind.checkpoint.rewind.effects.kind import TRASH, UNTRASH, Done
 from rewind.errors import FutureBusy, FutureLost, WorkNotSaved
 from rewind.snapshot.git.run import Git
 from rewind.snapshot.scan.scan import scan
@@ -58,7 +58,7 @@ def _removal(state: State, lane: Lane) -> list[Effect]:
 def _remove(state: State, lane: Lane, wanted: list[Effect], begun: Operation | None) -> None:
     with logged(state, ops.DELETE, *wanted, resumes=begun.id if begun else None):
         for effect in wanted:
-            if effect["kind"] != effects.TRASH:
+            if effect["kind"] != TRASH:
                 move_away(state, effect)
             elif os.path.lexists(str(effect["path"])):  # not yet done by a process that was killed
                 move_to_trash(state, effect)
@@ -107,19 +107,19 @@ def bring_back(state: State, lane: Lane) -> None:
 
 def _return(state: State, lane: Lane) -> list[Effect]:
     name = lane.branch.get("removed")
-    directory = inverse(removal(lane, name)) if isinstance(name, str) else None
+    directory = turned_around(removal(lane, name)) if isinstance(name, str) else None
     if directory is None:
         raise FutureLost(name=lane.name, what="no checkpoint of it was made")
     kept = next((one for one in trashed(state) if one["sessionId"] == lane.session_id), None)
     wanted: list[Effect] = [directory]
     if kept:
         check_free(state, kept)
-        wanted.append({"kind": effects.UNTRASH, **kept})
+        wanted.append({"kind": UNTRASH, **kept})
     return wanted
 
 
 def _bring_back(state: State, lane: Lane, wanted: list[Effect]) -> None:
-    result = Conversations()
+    result = Done()
     effects.do(state, wanted, result)
     if result.lacking:
         raise FutureLost(name=lane.name, what=f"{lane.dir} is not empty, or its conversation is gone")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     class Effect(TypedDict, total=False):
         """What was done to a conversation, to the directory of a fork, or to files outside the project. The
-        kinds are in `conversation/effects.py`; which members there are depends on it."""
+        kinds are in `rewind/effects/kind.py`; which members there are depends on it."""
 
         kind: str
         sessionId: str | None

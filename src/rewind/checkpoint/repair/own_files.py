@@ -13,7 +13,7 @@ from rewind.checkpoint.project.vanished import vanished
 from rewind.checkpoint.records.record import METADATA, is_name
 from rewind.checkpoint.records.seal import is_broken
 from rewind.checkpoint.repair.check_records import CHECKPOINT, STORE, Problem
-from rewind.checkpoint.rewind.conversation.effects import REWRITE
+from rewind.checkpoint.rewind.effects.kind import REWRITE
 from rewind.errors import RewindError
 from rewind.fast import quickjson
 from rewind.files import read_bounded

@@ -8,7 +8,7 @@ import os
 from rewind.checkpoint.log import operations as ops
 from rewind.checkpoint.log.lineage import here
 from rewind.checkpoint.project.locked import locked
-from rewind.checkpoint.rewind.files import outside
+from rewind.checkpoint.rewind.effects import outside
 from rewind.checkpoint.rewind.files.code import Ready, get_ready, moved_paths
 from rewind.checkpoint.rewind.files.file_plan import RestorePlan
 from rewind.checkpoint.rewind.files.left_alone import names_to_note

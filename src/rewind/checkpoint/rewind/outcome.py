@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.rewind.files import outside
+from rewind.checkpoint.rewind.effects import outside
 from rewind.checkpoint.rewind.files.file_plan import RestorePlan
 
 TYPE_CHECKING = False

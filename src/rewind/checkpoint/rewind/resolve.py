@@ -10,7 +10,8 @@ from rewind.checkpoint.log.lineage import here, is_ordinary, lineage
 from rewind.checkpoint.records.source import Source, between
 from rewind.checkpoint.rewind import target as targets
 from rewind.checkpoint.rewind.destination import Destination
-from rewind.checkpoint.rewind.files import outside
+from rewind.checkpoint.rewind.effects import outside
+from rewind.checkpoint.rewind.effects.kind import OUTSIDE
 from rewind.checkpoint.rewind.files.code import Wanted, first_that_differs, unsaved, whole
 from rewind.checkpoint.rewind.files.left_alone import LeftAlone
 from rewind.checkpoint.rewind.finish import finish, kept
@@ -49,7 +50,7 @@ def resolve(state: State, request: Request) -> Destination:
     if found.command in (ops.RESTORE, ops.BACK):
         outside.add(state, found)
     for effect in found.effects if found.resumes is None else ():
-        if effect.get("kind") == outside.OUTSIDE:
+        if effect.get("kind") == OUTSIDE:
             outside.renew(effect)
     found.notes = [note for note in found.notes if note]
     return found
@@ -130,7 +131,7 @@ def _turned_around(state: State, undone: list[Operation]) -> list[Effect]:
     """What takes back what these operations did to conversations."""
     if not any(op.effects for op in undone):
         return []
-    from rewind.checkpoint.rewind.conversation.effects import inverses, was_done
+    from rewind.checkpoint.rewind.effects.effects import inverses, was_done
 
     return inverses(state, [effect for op in undone for effect in op.effects
                             if op.ended is not None or was_done(effect)])
@@ -143,7 +144,7 @@ def undo_target(state: State, operations: ops.Operations) -> Operation | None:
 
 
 def _leaves_something(state: State, op: Operation) -> bool:
-    from rewind.checkpoint.rewind.conversation.effects import leaves_something
+    from rewind.checkpoint.rewind.effects.effects import leaves_something
 
     return any(leaves_something(state, effect) for effect in op.effects)
 

@@ -18,7 +18,7 @@ from rewind.checkpoint.remote.pull.fetch import (
 )
 from rewind.checkpoint.remote.pull.inbox import Inbox, Objects
 from rewind.checkpoint.remote.repository import Progress, Repository
-from rewind.checkpoint.rewind.conversation.effects import was_continued
+from rewind.checkpoint.rewind.effects.since import was_continued
 from rewind.checkpoint.share.giving.outgoing import checkpoint_id
 from rewind.checkpoint.share.taking.arrive import Added, add, look
 from rewind.checkpoint.share.taking.conversations import Arrived

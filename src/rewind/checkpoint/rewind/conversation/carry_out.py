@@ -14,9 +14,9 @@ from rewind.checkpoint.conversations.bring_back import (
 )
 from rewind.checkpoint.log.operations import FORK
 from rewind.checkpoint.project.state import State
-from rewind.checkpoint.rewind.conversation import effects
-from rewind.checkpoint.rewind.conversation.outcome import Conversations
 from rewind.checkpoint.rewind.destination import Destination
+from rewind.checkpoint.rewind.effects import effects
+from rewind.checkpoint.rewind.effects.kind import REWRITE, Done
 from rewind.checkpoint.rewind.outcome import Outcome
 from rewind.errors import SessionInUse
 from rewind.transcript.kinds import kind_of
@@ -57,11 +57,11 @@ class Conversation:
         if chat is None:
             return []
         before: Effect = next((e for e in (self.found.resumes.effects if self.found.resumes else ())
-                               if e.get("kind") in (FORK, effects.REWRITE)), None) or {}
+                               if e.get("kind") in (FORK, REWRITE)), None) or {}
         about: Effect = {"path": chat.original, "agent": chat.profile.name}
         if self.found.in_place:
             backup = free_backup_name(self.state, chat.original) if os.path.lexists(chat.original) else None
-            return [{"kind": effects.REWRITE, **about, "backup": backup}]
+            return [{"kind": REWRITE, **about, "backup": backup}]
         session = str(before.get("sessionId") or kind_of(chat.profile).new_session_id())
         path = chat.path_of(session)
         return [{"kind": FORK, "sessionId": session, "agent": chat.profile.name, "path": path}]
@@ -85,7 +85,7 @@ class Conversation:
         return found
 
     def run(self, outcome: Outcome) -> None:
-        result = Conversations()
+        result = Done()
         self.done = result.effects
         try:
             effects.do(self.state, [e for e in self.found.effects if not _is_made(e)], result)
@@ -106,4 +106,4 @@ class Conversation:
 def _is_made(effect: Effect) -> bool:
     """Made before the interruption that is being finished now."""
     kind = effect.get("kind")
-    return kind == effects.REWRITE or (kind == FORK and not effect.get("of"))
+    return kind == REWRITE or (kind == FORK and not effect.get("of"))

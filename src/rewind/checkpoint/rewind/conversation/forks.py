@@ -22,7 +22,7 @@ from rewind.checkpoint.log import operations as ops
 from rewind.checkpoint.log.lineage import here
 from rewind.checkpoint.project.known_forks import Branches
 from rewind.checkpoint.project.state import State
-from rewind.checkpoint.rewind.conversation import effects
+from rewind.checkpoint.rewind.effects.kind import RENAME, TRASH, UNTRASH
 from rewind.errors import NotMadeByRewind, RewindError, SessionInUse, SessionNotFound
 from rewind.transcript.find import SessionFile
 from rewind.transcript.fork_prefix import plain_title
@@ -52,7 +52,7 @@ def checked_name(name: str) -> str:
 def rename(state: State, info: SessionInfo, name: str) -> None:
     """In our lists, and in the agent's own: the transcript gets the name as its title."""
     name, before = checked_name(name), (info.branch or {}).get("name")
-    effect: Effect = {"kind": effects.RENAME, "sessionId": info.session_id, "before": before, "after": name,
+    effect: Effect = {"kind": RENAME, "sessionId": info.session_id, "before": before, "after": name,
                       **title_change(info, name)}
     with logged(state, ops.RENAME, effect):
         Branches(state.project).change(info.session_id, _about(info, {"name": name}))
@@ -101,7 +101,7 @@ def delete(state: State, info: SessionInfo) -> None:
 
 
 def trashing(state: State, file: SessionFile) -> Effect:
-    return {"kind": effects.TRASH, "sessionId": file.session_id, "agent": file.profile.name,
+    return {"kind": TRASH, "sessionId": file.session_id, "agent": file.profile.name,
             "path": file.path, "trash": free_name(state, file.session_id)}
 
 
@@ -136,6 +136,6 @@ def undelete(state: State, session_id: str) -> str:
     if len({b["sessionId"] for b in found}) != 1:
         raise SessionNotFound(name=session_id, hint="`rewind forks list` shows what is in the trash.")
     check_free(state, found[0])
-    with logged(state, ops.UNDELETE, {"kind": effects.UNTRASH, **found[0]}):
+    with logged(state, ops.UNDELETE, {"kind": UNTRASH, **found[0]}):
         bring_from_trash(state, found[0])
     return str(found[0]["sessionId"])

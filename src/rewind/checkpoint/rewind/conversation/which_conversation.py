@@ -8,9 +8,9 @@ from rewind.checkpoint.log import operations as ops
 from rewind.checkpoint.log.operations import Operation
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
-from rewind.checkpoint.rewind.conversation.effects import was_done
 from rewind.checkpoint.rewind.destination import Destination
-from rewind.checkpoint.rewind.files.outside import OUTSIDE
+from rewind.checkpoint.rewind.effects.effects import was_done
+from rewind.checkpoint.rewind.effects.kind import OUTSIDE
 from rewind.errors import NoConversation, NothingBeforeCut, RewindError, TranscriptRewritten
 from rewind.transcript.names import session_id_of
 from rewind.transcript.place.cut import Cut

@@ -14,7 +14,7 @@ from rewind.agents.registry import profile_named, session_root
 from rewind.checkpoint.conversations.bring_back import ConversationPlan, Home, make_fork, resume_command
 from rewind.checkpoint.project.known_forks import Branches
 from rewind.checkpoint.project.state import State
-from rewind.checkpoint.rewind.conversation.effects import was_continued
+from rewind.checkpoint.rewind.effects.since import was_continued
 from rewind.checkpoint.share.giving.mask import PROJECT, Masker
 from rewind.checkpoint.share.taking.incoming import InConversation
 from rewind.errors import RewindError

@@ -1,4 +1,4 @@
-"""Removing the directory of a future and bringing it back, as effects that the operation log keeps.
+"""Removing the directory of a future, and bringing it back.
 
 The directory is renamed first, and deleted once the log has the end of the operation: a killed process leaves
 all of it, or a checkpoint of all of it. In `branches.json`, `aside` is where it was renamed to, and
@@ -19,6 +19,7 @@ from rewind.checkpoint.futures.known.directory import (
 )
 from rewind.checkpoint.futures.known.half_made import Making, half_made, remove_half_made
 from rewind.checkpoint.project.known_forks import Branches
+from rewind.checkpoint.rewind.effects.kind import MKDIR, RMDIR, Done, EffectKind
 from rewind.checkpoint.rewind.files.elsewhere import write_elsewhere
 from rewind.errors import RewindError
 
@@ -28,9 +29,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.log.line import Effect
     from rewind.checkpoint.project.known_forks import Branch
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.rewind.conversation.outcome import Conversations
 
-RMDIR, MKDIR = "rmdir", "mkdir"
 _NOTHING: Branch = {"removed": None, "aside": None, "clearing": None}
 
 
@@ -49,20 +48,13 @@ def _free_name(folder: str) -> str:
         number += 1
 
 
-def inverse(effect: Effect) -> Effect | None:
+def turned_around(effect: Effect) -> Effect | None:
     """None where no checkpoint holds what was in it, or the log was spoiled."""
     texts = [effect.get(key) for key in ("sessionId", "name", "dir", "place", "checkpoint")]
     if not all(isinstance(text, str) and text for text in texts) or not os.path.isabs(str(effect["dir"])):
         return None
     kind = MKDIR if effect["kind"] == RMDIR else RMDIR
     return {**effect, "kind": kind, "aside": _free_name(str(effect["dir"]))}
-
-
-def announce(effect: Effect) -> list[str]:
-    folder = effect["dir"]
-    if effect["kind"] == MKDIR:
-        return [f"Would bring the fork's directory back: {folder}"]
-    return [f"Would remove the fork's directory: {folder}"] if os.path.isdir(str(folder)) else []
 
 
 # removing
@@ -90,19 +82,6 @@ def finish(state: State, session: str) -> None:
     Branches(state.project).change(session, {"clearing": None})
 
 
-def do_rmdir(state: State, effect: Effect, result: Conversations) -> Effect | None:
-    """To take back that it was brought back: only where that loses nothing."""
-    folder = str(effect["dir"])
-    _clear_half_made(state, folder)
-    if _was_changed(state, effect):
-        result.notes.append(f"Kept the fork's directory, because it was changed: {folder}")
-        return None
-    move_away(state, effect)
-    finish(state, str(effect["sessionId"]))
-    result.notes.append(f"Removed the fork's directory: {folder}")
-    return effect
-
-
 def _was_changed(state: State, effect: Effect) -> bool:
     folder = str(effect["dir"])
     return os.path.isdir(folder) and bool(foreign_file(
@@ -110,20 +89,6 @@ def _was_changed(state: State, effect: Effect) -> bool:
 
 
 # bringing back
-
-def do_mkdir(state: State, effect: Effect, result: Conversations) -> Effect | None:
-    folder, session = str(effect["dir"]), str(effect["sessionId"])
-    if not _come_from_aside(state, session, folder) and not _is_back(state, effect):
-        if os.path.isdir(folder) and os.listdir(folder) and not _is_half_made(state, folder):
-            result.lacking = True
-            result.notes.append(f"The fork's directory did not come back, because it is not empty: {folder}")
-            return None
-        finish(state, session)
-        write_directory(state, effect)
-    Branches(state.project).change(session, _NOTHING)
-    result.notes.append(f"The fork's directory is back: {folder}")
-    return effect
-
 
 def _is_back(state: State, effect: Effect) -> bool:
     """Brought back already by a process that was killed then."""
@@ -162,3 +127,45 @@ def write_directory(state: State, effect: Effect) -> None:
         make_place(state, commit_for(state, record), folder, str(effect["place"]))
         write_elsewhere(state, record, folder, None, beside=(".git",))
         Branches(state.project).change(session, _NOTHING)
+
+
+class _Directory(EffectKind):
+    def inverse(self, state: State, effect: Effect, chosen: list[Effect]) -> Effect | None:
+        return turned_around(effect)
+
+
+class Rmdir(_Directory):
+    def announce(self, state: State, effect: Effect) -> list[str]:
+        folder = effect["dir"]
+        return [f"Would remove the fork's directory: {folder}"] if os.path.isdir(str(folder)) else []
+
+    def do(self, state: State, effect: Effect, done: Done) -> Effect | None:
+        """To take back that it was brought back: only where that loses nothing."""
+        folder = str(effect["dir"])
+        _clear_half_made(state, folder)
+        if _was_changed(state, effect):
+            done.notes.append(f"Kept the fork's directory, because it was changed: {folder}")
+            return None
+        move_away(state, effect)
+        finish(state, str(effect["sessionId"]))
+        done.notes.append(f"Removed the fork's directory: {folder}")
+        return effect
+
+
+class Mkdir(_Directory):
+    def announce(self, state: State, effect: Effect) -> list[str]:
+        return [f"Would bring the fork's directory back: {effect['dir']}"]
+
+    def do(self, state: State, effect: Effect, done: Done) -> Effect | None:
+        folder, session = str(effect["dir"]), str(effect["sessionId"])
+        if not _come_from_aside(state, session, folder) and not _is_back(state, effect):
+            if os.path.isdir(folder) and os.listdir(folder) and not _is_half_made(state, folder):
+                done.lacking = True
+                done.notes.append(
+                    f"The fork's directory did not come back, because it is not empty: {folder}")
+                return None
+            finish(state, session)
+            write_directory(state, effect)
+        Branches(state.project).change(session, _NOTHING)
+        done.notes.append(f"The fork's directory is back: {folder}")
+        return effect

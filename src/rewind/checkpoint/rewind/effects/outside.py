@@ -21,6 +21,7 @@ from rewind.checkpoint.records.outside import (
     may_be_kept,
 )
 from rewind.checkpoint.records.record import Record
+from rewind.checkpoint.rewind.effects.kind import OUTSIDE, Done, EffectKind
 from rewind.errors import ChangedSincePlan, RewindError
 from rewind.snapshot.apply.apply import Applier
 from rewind.snapshot.trees.change import Change
@@ -34,10 +35,8 @@ if TYPE_CHECKING:
     from rewind.checkpoint.log.line import ChangedOutside, Effect
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Outside
-    from rewind.checkpoint.rewind.conversation.outcome import Conversations
     from rewind.checkpoint.rewind.destination import Destination
 
-OUTSIDE = "outside"  # the kind of effect: `files` with `path`, what was there `before`, what is there `after`
 _STRANGERS = ("Files outside the project that were kept by another user or on another machine stay as they"
               " are.")
 _MOVED = "a directory on the way is a symbolic link now"
@@ -118,14 +117,7 @@ def key(effects: Iterable[Effect]) -> list[Any]:
     return [effect["files"] for effect in effects if effect.get("kind") == OUTSIDE]
 
 
-def inverse(effect: Effect) -> Effect:
-    turned: list[ChangedOutside] = [
-        {"path": one["path"], "before": one["after"], "after": one["before"]}
-        for one in _files(effect) if from_json(one.get("before"))]
-    return {**effect, "files": [one for one in turned if not one["after"].get("skipped")]}
-
-
-def announce(effect: Effect) -> list[str]:
+def _announced(effect: Effect) -> list[str]:
     files = changes([effect])
     deleted = sum(sign == "-" for sign, _ in files)
     parts = [f"{plural(len(files) - deleted, 'file')} written"] if len(files) > deleted else []
@@ -147,18 +139,6 @@ def keep_present(state: State, effects: list[Effect], resumed: bool) -> Outside:
             if not resumed or "before" not in one:
                 one["before"] = now.to_json()
     return fields(state.project.home, list(kept.values()))
-
-
-def do(state: State, effect: Effect, result: Conversations) -> Effect | None:
-    """Each may have been done already by a process that was killed then."""
-    if effect.get("by") != identity(state.project.home):
-        result.lacking = True
-        result.notes.append(_STRANGERS)
-        return None
-    failed = [text for one in _files(effect) for text in _bring(state, one)]
-    result.lacking |= bool(failed)
-    result.notes += announce(effect) + failed
-    return effect
 
 
 def _bring(state: State, one: ChangedOutside) -> list[str]:
@@ -195,3 +175,24 @@ def _write(state: State, wanted: Kept, now: Kept) -> str:
     except (RewindError, OSError) as error:
         return getattr(error, "message", None) or str(error)
     return failed[0][1] if failed else ""
+
+
+class OutsideFiles(EffectKind):
+    def inverse(self, state: State, effect: Effect, chosen: list[Effect]) -> Effect | None:
+        turned: list[ChangedOutside] = [
+            {"path": one["path"], "before": one["after"], "after": one["before"]}
+            for one in _files(effect) if from_json(one.get("before"))]
+        return {**effect, "files": [one for one in turned if not one["after"].get("skipped")]}
+
+    def announce(self, state: State, effect: Effect) -> list[str]:
+        return _announced(effect)
+
+    def do(self, state: State, effect: Effect, done: Done) -> Effect | None:
+        if effect.get("by") != identity(state.project.home):
+            done.lacking = True
+            done.notes.append(_STRANGERS)
+            return None
+        failed = [text for one in _files(effect) for text in _bring(state, one)]
+        done.lacking |= bool(failed)
+        done.notes += _announced(effect) + failed
+        return effect

@@ -1,0 +1,124 @@
+"""Forks made, moved to the trash, and brought back from there."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from rewind.agents.registry import profile_named
+from rewind.checkpoint.conversations.bring_back import BACKUPS, ConversationPlan, make_fork
+from rewind.checkpoint.conversations.trash import (
+    bring_from_trash,
+    checked_fork,
+    free_name,
+    holds,
+    move_to_trash,
+)
+from rewind.checkpoint.rewind.effects.kind import TRASH, UNTRASH, Done, EffectKind
+from rewind.checkpoint.rewind.effects.since import was_continued
+from rewind.errors import NotAFork
+from rewind.transcript.names import is_session_id
+from rewind.transcript.place.cut import Cut
+from rewind.transcript.read.lines import end_of_lines, open_transcript
+
+if TYPE_CHECKING:
+    from rewind.checkpoint.log.line import Effect
+    from rewind.checkpoint.project.state import State
+
+_GONE = "The fork is no longer in the trash and cannot be brought back: "
+
+
+class _Present(EffectKind):
+    """A fork that is there: it was made, or brought back."""
+
+    def inverse(self, state: State, effect: Effect, chosen: list[Effect]) -> Effect | None:
+        made: Effect = {}
+        if "size" in effect:
+            made["size"] = effect["size"]
+        if "header" in effect:
+            made["header"] = effect["header"]
+        lay = str(effect.get("trash") or "")  # earlier steps look for it there
+        # Whether something will lie at a name of the trash when it comes to this one.
+        lies = {str(one.get("trash")): one["kind"] == TRASH
+                for one in chosen if one["kind"] in (TRASH, UNTRASH)}
+        return {"kind": TRASH, "sessionId": effect.get("sessionId"), "path": effect.get("path"),
+                "agent": effect.get("agent"), **made,
+                "trash": free_name(state, str(effect.get("sessionId")), lay if is_session_id(lay) else "",
+                                   lies)}
+
+    def leaves_something(self, state: State, effect: Effect) -> bool:
+        return os.path.lexists(str(effect.get("path")))  # somebody may have removed it
+
+
+class Fork(_Present):
+    """Only one that comes out of a backup is made here: of a session that was rewritten in place."""
+
+    def was_done(self, effect: Effect) -> bool:
+        return os.path.lexists(str(effect.get("path")))
+
+    def announce(self, state: State, effect: Effect) -> list[str]:
+        return ([f"Would bring the backup back as a fork, because the session went on: {effect['original']}"]
+                if effect.get("of") else [])
+
+    def do(self, state: State, effect: Effect, done: Done) -> Effect | None:
+        backup, session = str(effect.get("of")), str(effect["sessionId"])
+        profile = profile_named(str(effect.get("agent")), state.project.home)
+        if os.path.dirname(backup) != state.project.path(BACKUPS) or os.path.islink(backup):
+            raise NotAFork(path=backup)
+        if not os.path.lexists(str(effect["path"])):
+            with open_transcript(backup) as file:
+                cut = Cut(end_of_lines(file))
+            made = make_fork(state, ConversationPlan(profile, str(effect["original"]), backup, cut), session)
+            done.notes += made.notes
+            effect = {**effect, **(made.effect or {})}
+        done.notes.append(f"The session went on, so its backup came back as a fork: {session}")
+        return effect
+
+
+class Untrash(_Present):
+    def announce(self, state: State, effect: Effect) -> list[str]:
+        session = str(effect.get("sessionId"))
+        there = holds(state, effect) or os.path.lexists(str(effect.get("path")))
+        return [f"Would bring the fork back: {session}" if there else _GONE + session]
+
+    def do(self, state: State, effect: Effect, done: Done) -> Effect | None:
+        _, path, session = checked_fork(state, effect)
+        if not os.path.lexists(path):
+            if not holds(state, effect):
+                done.lacking = True
+                done.notes.append(_GONE + session)
+                return None
+            bring_from_trash(state, effect)
+        done.notes.append(f"The fork is back: {session}")
+        return effect
+
+
+class Trash(EffectKind):
+    def inverse(self, state: State, effect: Effect, chosen: list[Effect]) -> Effect | None:
+        return {**effect, "kind": UNTRASH}
+
+    def leaves_something(self, state: State, effect: Effect) -> bool:
+        return holds(state, effect) or os.path.lexists(str(effect.get("path")))
+
+    def announce(self, state: State, effect: Effect) -> list[str]:
+        if not os.path.lexists(str(effect.get("path"))):
+            return []
+        session = str(effect.get("sessionId"))
+        return [f"Would keep the fork, because it was continued: {session}" if was_continued(state, effect)
+                else f"Would move the fork to the trash: {session}"]
+
+    def do(self, state: State, effect: Effect, done: Done) -> Effect | None:
+        try:
+            _, path, session = checked_fork(state, effect)
+        except NotAFork as error:
+            done.notes.append(f"{error.message} {error.hint}")
+            return None
+        if not os.path.lexists(path):
+            # Killed after this was done; or somebody has deleted it.
+            return effect if holds(state, effect) else None
+        if was_continued(state, effect):
+            done.notes.append(f"Kept the fork, because it was continued: {session}")
+            return None
+        move_to_trash(state, effect)
+        done.notes.append(f"Moved the fork to the trash: {session}")
+        return effect

@@ -1,0 +1,32 @@
+"""Forks that a person gave another name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rewind.checkpoint.conversations.rename_fork import carry_title
+from rewind.checkpoint.project.known_forks import Branches
+from rewind.checkpoint.rewind.effects.kind import Done, EffectKind
+
+if TYPE_CHECKING:
+    from rewind.checkpoint.log.line import Effect
+    from rewind.checkpoint.project.state import State
+
+
+class Rename(EffectKind):
+    def inverse(self, state: State, effect: Effect, chosen: list[Effect]) -> Effect | None:
+        turned: Effect = {**effect}
+        if "after" in effect:
+            turned["before"], turned["after"] = effect["after"], effect.get("before")
+        if "titleAfter" in effect:
+            turned["titleBefore"], turned["titleAfter"] = effect["titleAfter"], effect.get("titleBefore")
+        return turned
+
+    def announce(self, state: State, effect: Effect) -> list[str]:
+        return [f"Would rename the fork to \"{effect.get('after') or ''}\": {effect.get('sessionId')}"]
+
+    def do(self, state: State, effect: Effect, done: Done) -> Effect | None:
+        Branches(state.project).change(str(effect["sessionId"]), {"name": effect.get("after")})
+        note = carry_title(state, effect)
+        done.notes += [note] if note else []
+        return effect
