@@ -173,14 +173,14 @@ _KILLED = """
 import os, signal, sys
 sys.path.insert(0, sys.argv.pop(1))
 from rewind.cli.main import main
-from rewind.snapshot.apply import apply
-exchange, left = apply.exchange, [2]
+from rewind.snapshot.apply import applier
+exchange, left = applier.exchange, [2]
 def counted(*names):
     left[0] -= 1
     if left[0] < 0:
         os.kill(os.getpid(), signal.SIGKILL)
     return exchange(*names)
-apply.exchange = counted
+applier.exchange = counted
 main(sys.argv[1:])
 """
 

@@ -14,7 +14,7 @@ from cli import conftest as in_process
 from cli.conftest import InProcess
 from rewind.checkpoint.log.operations import Operations
 from rewind.checkpoint.rewind.conversation import carry_out
-from rewind.checkpoint.rewind.files.code import Ready
+from rewind.checkpoint.rewind.files.stage import Ready
 
 cli = in_process.cli  # the fixture
 

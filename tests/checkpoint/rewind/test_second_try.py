@@ -13,7 +13,7 @@ from cli.conftest import InProcess
 from rewind.checkpoint.conversations import trash
 from rewind.controller import AtTurn
 from rewind.errors import ChatNotRestored
-from rewind.snapshot.apply.apply import Applier
+from rewind.snapshot.apply.applier import Applier
 from rewind_cli import Tree, tree_state
 
 cli = in_process.cli  # the fixture

@@ -42,7 +42,7 @@ BISECT = "bisect"  # in place: it ends where it began, so there is nothing to un
 STEPS = (RESTORE, BACK, UNDO, FORWARD, REVERT, APPLY, ADOPT, RENAME, DELETE, UNDELETE)
 COMMANDS = (*STEPS, UNDO_RESTORE, REDO, BISECT, FUTURE)
 
-FORK = "fork"  # the effect that made a session; the others are in `conversation/effects.py`
+FORK = "fork"  # the effect that made a session; the others are in `rewind/effects/kind.py`
 DONE, PARTIAL = "done", "partial"  # how an operation ended
 
 

@@ -9,9 +9,10 @@ from rewind.checkpoint.log import operations as ops
 from rewind.checkpoint.log.lineage import here
 from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.rewind.effects import outside
-from rewind.checkpoint.rewind.files.code import Ready, get_ready, moved_paths
 from rewind.checkpoint.rewind.files.file_plan import RestorePlan
 from rewind.checkpoint.rewind.files.left_alone import names_to_note
+from rewind.checkpoint.rewind.files.plan_code import moved_paths
+from rewind.checkpoint.rewind.files.stage import Ready, get_ready
 from rewind.checkpoint.rewind.outcome import Outcome
 from rewind.checkpoint.rewind.plan import digest as digest_of
 from rewind.checkpoint.rewind.resolve import redo_target, refuse_unsaved, resolve
@@ -156,7 +157,7 @@ class _Act:
             refuse_unsaved(self.state, self.found, plan, ready.draft.snapshot)
         before = self._before(ready)
         assert self.found.code is not None
-        self.found.code.settle(self.state, ready, before)
+        self.found.code.settle(self.state, ready.draft, plan, before)
         op = self._begin(before, names_to_note(self.state, ready.source, plan))
         assert self.found.record is not None
         outcome.remaining = ready.run(self.state, self.found.record)

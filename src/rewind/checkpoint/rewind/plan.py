@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rewind.checkpoint.rewind.effects import outside
-from rewind.checkpoint.rewind.files.code import plan_code, planned
+from rewind.checkpoint.rewind.files.plan_code import plan_code, planned
 from rewind.checkpoint.rewind.resolve import refuse_unsaved, resolve
 from rewind.fast.sha256 import sha256
 

@@ -12,8 +12,9 @@ from rewind.checkpoint.rewind import target as targets
 from rewind.checkpoint.rewind.destination import Destination
 from rewind.checkpoint.rewind.effects import outside
 from rewind.checkpoint.rewind.effects.kind import OUTSIDE
-from rewind.checkpoint.rewind.files.code import Wanted, first_that_differs, unsaved, whole
 from rewind.checkpoint.rewind.files.left_alone import LeftAlone
+from rewind.checkpoint.rewind.files.plan_code import first_that_differs, unsaved
+from rewind.checkpoint.rewind.files.wanted import Wanted, whole
 from rewind.checkpoint.rewind.finish import finish, kept
 from rewind.checkpoint.select.selectors import select
 from rewind.errors import (

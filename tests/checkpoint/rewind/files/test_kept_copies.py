@@ -10,7 +10,7 @@ import pytest
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.files.kept_copies import ONLY_THESE, kept_note, trees_of
 from rewind.controller import Controller
-from rewind.snapshot.apply.apply import Applier
+from rewind.snapshot.apply.applier import Applier
 from rewind.snapshot.trees.change import Change
 from rewind.snapshot.trees.listing import every_path
 from rewind.snapshot.trees.tree import FILE, Tree, TreeEntry

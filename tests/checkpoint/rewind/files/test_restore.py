@@ -311,14 +311,14 @@ def test_redo_of_a_partial_step_is_partial(rewind: Rewind) -> None:
 def test_a_forced_restore_still_backs_up_what_it_overwrites(rewind: Rewind) -> None:
     """Somebody writes between the capture and the first change: the capture is made again."""
     from rewind import Controller
-    from rewind.checkpoint.rewind.files import code
+    from rewind.checkpoint.rewind.files import stage
 
     file = rewind.project / "a"
     file.write_text("1")
     rewind.init()
     file.write_text("2")
     controller = Controller(str(rewind.project))
-    prepare, calls = code._prepare, []
+    prepare, calls = stage._prepare, []
 
     def prepare_then_somebody_writes(*args: object) -> object:
         result = prepare(*args)  # type: ignore[arg-type]
@@ -327,11 +327,11 @@ def test_a_forced_restore_still_backs_up_what_it_overwrites(rewind: Rewind) -> N
             file.write_text("unsaved work")
         return result
 
-    code._prepare = prepare_then_somebody_writes  # type: ignore[assignment]
+    stage._prepare = prepare_then_somebody_writes  # type: ignore[assignment]
     try:
         controller.restore("last", force=True)
     finally:
-        code._prepare = prepare
+        stage._prepare = prepare
     assert (len(calls), file.read_text()) == (2, "1")
     controller.undo_restore()
     assert file.read_text() == "unsaved work"
@@ -365,7 +365,7 @@ def test_a_restore_looks_at_the_project_once(project: Path, home: Path,
         return scan(root, *args, **more)
 
     monkeypatch.setattr("rewind.checkpoint.save.capture.scan", counted)
-    monkeypatch.setattr("rewind.checkpoint.rewind.files.code.scan", counted)
+    monkeypatch.setattr("rewind.checkpoint.rewind.files.plan_code.scan", counted)
     (project / "a").write_text("one")
     controller, saved = Controller.init(str(project))
     with closing(controller):

@@ -23,7 +23,7 @@ from rewind.checkpoint.records.outside import (
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.effects.kind import OUTSIDE, Done, EffectKind
 from rewind.errors import ChangedSincePlan, RewindError
-from rewind.snapshot.apply.apply import Applier
+from rewind.snapshot.apply.applier import Applier
 from rewind.snapshot.trees.change import Change
 from rewind.words import explain, plural
 

@@ -10,11 +10,12 @@ from rewind.checkpoint.log import operations as ops
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source
-from rewind.checkpoint.rewind.files.code import Ready, Wanted
 from rewind.checkpoint.rewind.files.file_plan import RestorePlan
+from rewind.checkpoint.rewind.files.wanted import Wanted
 from rewind.checkpoint.rewind.merge.merged_source import MergedSource
 from rewind.checkpoint.rewind.merge.merging import Merging
 from rewind.checkpoint.rewind.target import Adopted, BroughtBack, Merge
+from rewind.checkpoint.save.capture import Draft
 from rewind.checkpoint.save.create import new_record, write_archive
 from rewind.checkpoint.select.selectors import select
 from rewind.checkpoint.select.spans import Span, fork_span
@@ -22,6 +23,7 @@ from rewind.checkpoint.select.spans import spans as spans_named
 from rewind.errors import StoreDamaged, TurnWithoutCheckpoint
 from rewind.snapshot.git.head import git_head
 from rewind.snapshot.rules.gitfiles import work_tree_top
+from rewind.snapshot.scan.build import Snapshot
 from rewind.snapshot.trees.tree import CHUNKED, DIR, FILES, LINK, TreeEntry, decode_pieces
 from rewind.store.objects import ObjectStore
 from rewind.words import plural, printable
@@ -48,21 +50,21 @@ class MergeWanted(Merging, Wanted):
         self.source = MergedSource(state, self.record, self)
         return self.source
 
-    def settle(self, state: State, ready: Ready, before: str) -> None:
+    def settle(self, state: State, draft: Draft, plan: RestorePlan, before: str) -> None:
         """Make it a checkpoint. The log names it next; until its operation has ended it is not `here`."""
         assert self.source is not None
-        store = ready.draft.archive or state.objects
+        store = draft.archive or state.objects
         added = store.added
         _copy(self.source, self.record.tree, store)
         store.commit()  # content first, then the record that points at it
-        files, size = _counts(ready)
+        files, size = _counts(draft.snapshot, plan)
         record = new_record(state, "auto", self.title(), {
-            **ready.draft.code, "fileCount": files, "totalSize": size,
+            **draft.code, "fileCount": files, "totalSize": size,
             "tree": self.record.code["tree"], "newBytes": store.added - added}, {
             "trigger": {"event": self.command, "turns": [span.label for span in self.spans]},
             "parent": before, "git": git_head(work_tree_top(state.root))})
-        if ready.draft.archive is not None:
-            write_archive(state, record, self.source.tree, ready.draft.archive)
+        if draft.archive is not None:
+            write_archive(state, record, self.source.tree, draft.archive)
         state.timeline.write(record)
         self.record.data = record.data
 
@@ -111,10 +113,10 @@ def _difference(state: State, target: BroughtBack) -> Span:
     return Span(old, new, label, session=target.session or "")
 
 
-def _counts(ready: Ready) -> tuple[int, int]:
+def _counts(snapshot: Snapshot, plan: RestorePlan) -> tuple[int, int]:
     """How many files the result has, and their size, from what there is now and what changes."""
-    files, size = ready.draft.snapshot.files, ready.draft.snapshot.bytes
-    for change in ready.plan.changes:
+    files, size = snapshot.files, snapshot.bytes
+    for change in plan.changes:
         if change.action not in ("write", "delete"):
             continue
         for entry, sign in ((change.target, 1), (change.before, -1)):

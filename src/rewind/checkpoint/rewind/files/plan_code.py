@@ -1,29 +1,21 @@
-"""The code's part of going back: what would be written, deleted and kept, and making it so."""
+"""The code's part of a plan: a look at the project, and what would be written, deleted and kept."""
 
 from __future__ import annotations
 
 import os
 
 from rewind.checkpoint.log.lineage import here
-from rewind.checkpoint.project.damage import Lacks
-from rewind.checkpoint.project.locked import step_aside
 from rewind.checkpoint.records import torn
 from rewind.checkpoint.records.source import Kept, Source
 from rewind.checkpoint.rewind.files import git_since, open_files
-from rewind.checkpoint.rewind.files.file_plan import MAX_CHANGES, NOT_EMPTY, RestorePlan, plan_restore
-from rewind.checkpoint.rewind.files.kept_copies import Unasked, keep_copies, kept_note
+from rewind.checkpoint.rewind.files.file_plan import MAX_CHANGES, RestorePlan, plan_restore
 from rewind.checkpoint.rewind.files.left_alone import LeftAlone
 from rewind.checkpoint.rewind.files.missing import leave_out_missing
-from rewind.checkpoint.save.capture import Draft, capture
+from rewind.checkpoint.rewind.files.wanted import Wanted
 from rewind.errors import (
-    BackupFailed,
-    ChangedSincePlan,
-    CheckpointIncomplete,
     PathNotFound,
-    RewindError,
     StoreDamaged,
 )
-from rewind.snapshot.apply.apply import Applier
 from rewind.snapshot.rules.rules import Rules, RuleTree
 from rewind.snapshot.scan.scan import scan
 from rewind.snapshot.scan.sqlite_files import is_journal_at
@@ -39,40 +31,10 @@ if TYPE_CHECKING:
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.files.open_files import OpenFile
-    from rewind.snapshot.scan.build import Progress, Snapshot
+    from rewind.snapshot.scan.build import Snapshot
     from rewind.snapshot.trees.change import Change, Trees
 
-NOT_AS_IT_WAS = "not-as-it-was"
-_PATIENCE = 3  # rounds of "this is not captured yet" before it is left alone
-
-
-class Wanted:
-    """Which code is to come back: a checkpoint, or some paths of it. `leaving` is what the step that is taken
-    back had restored: what it had brought goes again. `skip_missing` goes on without what is damaged."""
-
-    def __init__(self, record: Record, paths: list[bytes] | None = None, leaving: Record | None = None,
-                 skip_missing: bool = False, named: bool = False) -> None:
-        """`named`: a person named the paths, so one that nobody knows is a typing error."""
-        self.named = named
-        self.record = record
-        self.paths = paths
-        self.leaving = leaving
-        self.skip_missing = skip_missing
-
-    merges = False  # whether it is the code of now with something merged into it: all of it or nothing
-
-    def open(self, state: State) -> Source:
-        source = Source(state, self.record)
-        source.skip_missing = self.skip_missing
-        source.leaving = Source(state, self.leaving) if self.leaving else None
-        return source
-
-    def settle(self, state: State, ready: Ready, before: str) -> None:
-        """The operation begins now; `before` holds the code as it is."""
-
-    def for_agent(self, plan: RestorePlan) -> str:
-        """What the agent should be told, where the conversation says nothing of it."""
-        return ""
+PATIENCE = 3  # rounds of "this is not captured yet" before it is left alone
 
 
 def plan_code(state: State, wanted: Wanted) -> tuple[RestorePlan, Snapshot]:
@@ -86,10 +48,10 @@ def planned(state: State, wanted: Wanted, source: Source) -> tuple[RestorePlan, 
     def look(rules: Rules) -> Snapshot:
         return scan(state.root, rules, state.cache, state.objects, keep=False)
 
-    plan, snapshot = _plan(state, source, state.rules(), look, wanted.paths,
+    plan, snapshot = look_and_plan(state, source, state.rules(), look, wanted.paths,
                            open_files.open_files(state.root))
-    _check_named(source, snapshot, wanted)
-    _add_remarks(state, wanted.record, plan, snapshot)
+    check_named(source, snapshot, wanted)
+    add_remarks(state, wanted.record, plan, snapshot)
     return plan, snapshot
 
 
@@ -108,19 +70,10 @@ def first_that_differs(state: State, records: Iterable[Record], current: str) ->
         if record.tree == snapshot.root:
             continue
         with Source(state, record) as source:
-            plan, _ = _plan(state, source, rules, look, None)
+            plan, _ = look_and_plan(state, source, rules, look, None)
             if plan.changes or (plan.conflicts and record.name != current):
                 return record
     return None
-
-
-def incomplete(state: State, record: Record) -> CheckpointIncomplete | None:
-    """What to say when a checkpoint cannot be restored because it is known to lack something."""
-    lacks = state.damage().checkpoints.get(record.name)
-    lost = record.code.get("lost")
-    if not lacks and isinstance(lost, int):
-        lacks = Lacks(lost, [])
-    return CheckpointIncomplete(checkpoint=record.name, lacks=lacks.text) if lacks else None
 
 
 def unsaved(state: State, plan: RestorePlan, snapshot: Snapshot, since: Record | None) -> list[Change]:
@@ -128,110 +81,18 @@ def unsaved(state: State, plan: RestorePlan, snapshot: Snapshot, since: Record |
     if not plan.changes or since is None or since.tree == snapshot.root:
         return []
     with Source(state, since) as source:
-        edits, _ = _plan(state, source, state.rules(), lambda rules: snapshot, None)
+        edits, _ = look_and_plan(state, source, state.rules(), lambda rules: snapshot, None)
     replaced = {change.path for change in plan.changes}
     return [change for change in edits.changes if change.path in replaced]
 
 
-class Ready:
-    """Captured, planned and staged: from here on it is one step after the other."""
-
-    def __init__(self, source: Source, draft: Draft, plan: RestorePlan, applier: Applier) -> None:
-        self.source = source
-        self.draft = draft
-        self.plan = plan
-        self.applier = applier
-        self.kept_copy: Record | None = None  # of what was written to files while they were replaced
-
-    def run(self, state: State, record: Record) -> list[tuple[bytes, str]]:
-        """Make the changes, and look whether each of these paths is now as the checkpoint has it; what is not
-        is returned, with the reason. All others were so when they were captured, a moment ago. What somebody
-        wrote to files while they were replaced is kept as a checkpoint of its own."""
-        changes = self.plan.changes
-        state.objects.commit()
-        with step_aside(state):
-            applied = self.applier.run(changes)
-        if applied.replaced:
-            self.kept_copy = keep_copies(state, applied.replaced, record)
-            self.plan.notes.append(kept_note(self.kept_copy, sorted(applied.replaced)))
-        remaining = [(k.path, k.reason) for k in self.plan.conflicts] + applied.failed
-        self.plan.kept += [Kept(path, NOT_EMPTY) for path in applied.not_empty]
-        explained = {path for path, _ in remaining} | {k.path for k in self.plan.kept}
-        with step_aside(state):
-            others = self.applier.not_as_wanted(changes)
-        return remaining + sorted((path, NOT_AS_IT_WAS) for path in others if path not in explained)
-
-    def close(self) -> None:
-        self.draft.close()
-
-
-def get_ready(state: State, source: Source, wanted: Wanted, *, force: bool,
-              expected: Callable[[RestorePlan], None] | None, progress: Progress | None) -> Ready:
-    """`expected` refuses a plan that is not the one that was shown. `force` accepts that files changed since
-    then, never that what is overwritten is in no backup: when something moves after the capture, the capture
-    is made again."""
-    try:
-        if wanted.record.code.get("lost") and not wanted.skip_missing:
-            raise StoreDamaged(what=f"{wanted.record.name} is not whole")
-        return _capture_and_stage(state, source, wanted, force, expected, progress)
-    except StoreDamaged as error:
-        raise incomplete(state, wanted.record) or error
-
-
-def _capture_and_stage(state: State, source: Source, wanted: Wanted, force: bool,
-                       expected: Callable[[RestorePlan], None] | None, progress: Progress | None) -> Ready:
-    state.objects.put_off_folding()
-    state.scanned.put_off_folding()
-    for attempt in range(_PATIENCE):
-        draft, plan = _prepare(state, source, wanted, progress)
-        applier = Applier(state.root, source.blobs, state.staging, state.lock_now_ns or 0, progress,
-                          Unasked(state.objects))
-        try:
-            if expected:
-                expected(plan)
-            applier.prepare(plan.changes)
-            return Ready(source, draft, plan, applier)
-        except ChangedSincePlan as error:
-            draft.close()
-            if force and attempt == _PATIENCE - 1:
-                error.hint = "They keep changing: stop what writes to them, and try again."
-            if not force or attempt == _PATIENCE - 1:
-                raise
-        except BaseException:
-            draft.close()
-            raise
-    raise AssertionError("unreachable")
-
-
-def _prepare(state: State, source: Source, wanted: Wanted,
-             progress: Progress | None) -> tuple[Draft, RestorePlan]:
-    """One capture serves the plan and the backup, so nothing can change between the two."""
-    drafts: list[Draft] = []
-
-    def look(rules: Rules) -> Snapshot:
-        for old in drafts:
-            old.close()
-        try:
-            drafts[:] = [capture(state, rules, progress)]
-        except OSError as error:
-            raise BackupFailed(reason=error.strerror or str(error))
-        return drafts[0].snapshot
-
-    # Who has files open was said in the plan. Here it matters what may have changed without a trace.
-    plan, snapshot = _plan(state, source, state.rules(), look, wanted.paths,
-                           open_files.open_files(state.root, only_mapped=True))
-    _add_remarks(state, source.record, plan, snapshot)
-    _check_named(source, snapshot, wanted)
-    return drafts[0], plan
-
-
-def _plan(state: State, source: Source, rules: Rules, look: Callable[[Rules], Snapshot],
+def look_and_plan(state: State, source: Source, rules: Rules, look: Callable[[Rules], Snapshot],
           paths: list[bytes] | None, in_use: list[OpenFile] | None = None) -> tuple[RestorePlan, Snapshot]:
     """Look and plan until every path that the plan touches is captured, whatever the rules say. `in_use` was
     found before: between the look and what is done about it there must be no time for others."""
     record = source.record
     then_rules = _rules_then(source, rules)
-    for _ in range(_PATIENCE):
+    for _ in range(PATIENCE):
         snapshot = look(rules)
         source.meet(snapshot, rules.forced)
         wanted = _with_journals(state, source, snapshot, Paths(paths))
@@ -342,7 +203,7 @@ def _entry_or_none(source: Source, path: bytes) -> TreeEntry | None:
         return None
 
 
-def _check_named(source: Source, snapshot: Snapshot, wanted: Wanted) -> None:
+def check_named(source: Source, snapshot: Snapshot, wanted: Wanted) -> None:
     """A path that neither the checkpoint nor the project knows is a typing error."""
     for path in Paths(wanted.paths).paths or () if wanted.named else ():
         if (entry_at(source.tree, source.record.tree, path) is None
@@ -350,7 +211,7 @@ def _check_named(source: Source, snapshot: Snapshot, wanted: Wanted) -> None:
             raise PathNotFound(checkpoint=source.record.name, path=os.fsdecode(path))
 
 
-def _add_remarks(state: State, record: Record, plan: RestorePlan, snapshot: Snapshot) -> None:
+def add_remarks(state: State, record: Record, plan: RestorePlan, snapshot: Snapshot) -> None:
     plan.foreign = _foreign(state, plan, snapshot)
     plan.notes += torn.restore_notes(state, record, plan.changes)
     plan.notes += git_since.plan_notes(state, record, plan)
@@ -379,15 +240,3 @@ def moved_paths(shown: RestorePlan, plan: RestorePlan) -> list[bytes]:
     before = {(c.action, c.path): c for c in shown.changes}
     after = {(c.action, c.path): c for c in plan.changes}
     return sorted({key[1] for key in {*before, *after} if before.get(key) != after.get(key)})
-
-
-def whole(state: State, name: str) -> Record | None:
-    """A checkpoint by its name, if it is there and can be read."""
-    try:
-        record = state.files.read(name) if name else None
-        if record:
-            with Source(state, record) as source:
-                source.tree(record.tree)
-        return record
-    except RewindError:
-        return None

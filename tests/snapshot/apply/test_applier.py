@@ -15,7 +15,7 @@ import pytest
 
 from rewind.errors import ChangedSincePlan, StoreDamaged
 from rewind.snapshot.apply import swap
-from rewind.snapshot.apply.apply import Applied, Applier
+from rewind.snapshot.apply.applier import Applied, Applier
 from rewind.snapshot.apply.replaced import Replaced, is_open_for_writing
 from rewind.snapshot.trees.change import Change
 from rewind.snapshot.trees.tree import DIR, FILE, LINK, TreeEntry

@@ -1,0 +1,121 @@
+"""The code's part of going back: captured, planned and staged, and then done."""
+
+from __future__ import annotations
+
+from rewind.checkpoint.project.locked import step_aside
+from rewind.checkpoint.records.source import Kept, Source
+from rewind.checkpoint.rewind.files import open_files
+from rewind.checkpoint.rewind.files.file_plan import NOT_EMPTY, RestorePlan
+from rewind.checkpoint.rewind.files.kept_copies import Unasked, keep_copies, kept_note
+from rewind.checkpoint.rewind.files.plan_code import PATIENCE, add_remarks, check_named, look_and_plan
+from rewind.checkpoint.rewind.files.wanted import Wanted, incomplete
+from rewind.checkpoint.save.capture import Draft, capture
+from rewind.errors import (
+    BackupFailed,
+    ChangedSincePlan,
+    StoreDamaged,
+)
+from rewind.snapshot.apply.applier import Applier
+from rewind.snapshot.rules.rules import Rules
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rewind.checkpoint.project.state import State
+    from rewind.checkpoint.records.record import Record
+    from rewind.snapshot.scan.build import Progress, Snapshot
+
+NOT_AS_IT_WAS = "not-as-it-was"
+
+
+class Ready:
+    """Captured, planned and staged: from here on it is one step after the other."""
+
+    def __init__(self, source: Source, draft: Draft, plan: RestorePlan, applier: Applier) -> None:
+        self.source = source
+        self.draft = draft
+        self.plan = plan
+        self.applier = applier
+        self.kept_copy: Record | None = None  # of what was written to files while they were replaced
+
+    def run(self, state: State, record: Record) -> list[tuple[bytes, str]]:
+        """Make the changes, and look whether each of these paths is now as the checkpoint has it; what is not
+        is returned, with the reason. All others were so when they were captured, a moment ago. What somebody
+        wrote to files while they were replaced is kept as a checkpoint of its own."""
+        changes = self.plan.changes
+        state.objects.commit()
+        with step_aside(state):
+            applied = self.applier.run(changes)
+        if applied.replaced:
+            self.kept_copy = keep_copies(state, applied.replaced, record)
+            self.plan.notes.append(kept_note(self.kept_copy, sorted(applied.replaced)))
+        remaining = [(k.path, k.reason) for k in self.plan.conflicts] + applied.failed
+        self.plan.kept += [Kept(path, NOT_EMPTY) for path in applied.not_empty]
+        explained = {path for path, _ in remaining} | {k.path for k in self.plan.kept}
+        with step_aside(state):
+            others = self.applier.not_as_wanted(changes)
+        return remaining + sorted((path, NOT_AS_IT_WAS) for path in others if path not in explained)
+
+    def close(self) -> None:
+        self.draft.close()
+
+
+def get_ready(state: State, source: Source, wanted: Wanted, *, force: bool,
+              expected: Callable[[RestorePlan], None] | None, progress: Progress | None) -> Ready:
+    """`expected` refuses a plan that is not the one that was shown. `force` accepts that files changed since
+    then, never that what is overwritten is in no backup: when something moves after the capture, the capture
+    is made again."""
+    try:
+        if wanted.record.code.get("lost") and not wanted.skip_missing:
+            raise StoreDamaged(what=f"{wanted.record.name} is not whole")
+        return _capture_and_stage(state, source, wanted, force, expected, progress)
+    except StoreDamaged as error:
+        raise incomplete(state, wanted.record) or error
+
+
+def _capture_and_stage(state: State, source: Source, wanted: Wanted, force: bool,
+                       expected: Callable[[RestorePlan], None] | None, progress: Progress | None) -> Ready:
+    state.objects.put_off_folding()
+    state.scanned.put_off_folding()
+    for attempt in range(PATIENCE):
+        draft, plan = _prepare(state, source, wanted, progress)
+        applier = Applier(state.root, source.blobs, state.staging, state.lock_now_ns or 0, progress,
+                          Unasked(state.objects))
+        try:
+            if expected:
+                expected(plan)
+            applier.prepare(plan.changes)
+            return Ready(source, draft, plan, applier)
+        except ChangedSincePlan as error:
+            draft.close()
+            if force and attempt == PATIENCE - 1:
+                error.hint = "They keep changing: stop what writes to them, and try again."
+            if not force or attempt == PATIENCE - 1:
+                raise
+        except BaseException:
+            draft.close()
+            raise
+    raise AssertionError("unreachable")
+
+
+def _prepare(state: State, source: Source, wanted: Wanted,
+             progress: Progress | None) -> tuple[Draft, RestorePlan]:
+    """One capture serves the plan and the backup, so nothing can change between the two."""
+    drafts: list[Draft] = []
+
+    def look(rules: Rules) -> Snapshot:
+        for old in drafts:
+            old.close()
+        try:
+            drafts[:] = [capture(state, rules, progress)]
+        except OSError as error:
+            raise BackupFailed(reason=error.strerror or str(error))
+        return drafts[0].snapshot
+
+    # Who has files open was said in the plan. Here it matters what may have changed without a trace.
+    plan, snapshot = look_and_plan(state, source, state.rules(), look, wanted.paths,
+                           open_files.open_files(state.root, only_mapped=True))
+    add_remarks(state, source.record, plan, snapshot)
+    check_named(source, snapshot, wanted)
+    return drafts[0], plan
