@@ -162,6 +162,16 @@ def test_the_backup_before_a_revert_is_not_committed(desk: Desk) -> None:
     assert desk.differs_from("mine").split() == ["mine.txt"]
 
 
+def test_turns_that_the_current_code_no_longer_has_are_named(three: Desk) -> None:
+    note = "No longer in the current code, but included: t2, t3."
+    assert note not in three.cli.ok("commit", "--dry-run").err
+    three.cli.ok("restore", "t2", "--code-only")
+    assert note in three.cli.ok("commit", "--dry-run").err
+    assert note not in three.cli.ok("commit", "t1..t2", "--dry-run").err
+    three.cli.ok("undo-restore")
+    assert note not in three.cli.ok("commit", "--dry-run").err
+
+
 def test_what_changed_between_two_checkpoints(three: Desk) -> None:
     names = three.cli.names()
     found = three.cli.json("commit", f"{names[-1]}..{names[0]}")
