@@ -35,6 +35,7 @@ from rewind.checkpoint.conversations.trash import (
     checked_fork,
     free_name,
     holds,
+    is_free,
     move_file,
     move_to_trash,
 )
@@ -259,13 +260,13 @@ def _trash(state: State, effect: Effect, result: Conversations) -> Effect | None
 
 
 def _untrash(state: State, effect: Effect, result: Conversations) -> Effect | None:
-    _, path, session = checked_fork(state, effect)
-    if not os.path.lexists(path):
-        if not holds(state, effect):
-            result.lacking = True
-            result.notes.append(_FORK_GONE + session)
-            return None
+    profile, path, session = checked_fork(state, effect)
+    if holds(state, effect) and is_free(path, profile):
         bring_from_trash(state, effect)
+    elif not os.path.lexists(path):
+        result.lacking = True
+        result.notes.append(_FORK_GONE + session)
+        return None
     result.notes.append(f"The fork is back: {session}")
     return effect
 
