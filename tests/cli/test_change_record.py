@@ -86,8 +86,8 @@ def test_what_is_needed_is_not_deleted(many: InProcess) -> None:
 
 
 def test_without_a_terminal_somebody_must_say_yes(many: InProcess) -> None:
-    many.fails(1, "delete", "2", hint="--dry-run")
-    assert many.fails_with_json(1, "delete", "2")["message"] == "Not a terminal. Pass --yes to confirm."
+    many.fails(2, "delete", "2", hint="--dry-run")
+    assert many.fails_with_json(2, "delete", "2")["message"] == "Not a terminal. Pass --yes to confirm."
     assert len(many.names()) == 6
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from chat_scene import Scene, client_is_running
 from cli.conftest import InProcess
 from rewind import __version__
+
+LEAVING = "rewind.checkpoint.rewind.conversation.leaving"
 
 
 @pytest.fixture
@@ -108,10 +111,46 @@ def test_forward_waits_until_the_client_says_that_it_has_left_the_fork(
         if len(left) == 3:
             client_is_running(scene.cli.home, scene.session)
 
-    monkeypatch.setattr("rewind.checkpoint.rewind.conversation.leaving.time.sleep", leave)
+    monkeypatch.setattr(f"{LEAVING}.time.sleep", leave)
+    monkeypatch.setattr(f"{LEAVING}._LAST_LINE", 0)
     ask(scene, "goforward", f"--digest={plan['digest']}", session=fork)
     assert len(left) == 3 and scene.session in register.read_text()
     assert scene.forks() == []
+
+
+def test_forward_waits_for_the_last_line_of_the_client_that_has_left(
+        scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claude Code writes it where the fork was, although the file is gone."""
+    fork = go(scene, "goback")["resume"]
+    plan = ask(scene, "goforward", session=fork)
+    client_is_running(scene.cli.home, scene.session)
+    path = scene.folder / f"{fork}.jsonl"
+    left: list[float] = []
+
+    def write(seconds: float) -> None:
+        left.append(seconds)
+        if len(left) == 3:
+            last_line(path)
+
+    monkeypatch.setattr(f"{LEAVING}.time.sleep", write)
+    ask(scene, "goforward", f"--digest={plan['digest']}", session=fork)
+    assert len(left) == 3 and scene.forks() == []
+
+
+def test_a_fork_comes_back_although_its_client_wrote_a_last_line_too_late(scene: Scene) -> None:
+    fork = go(scene, "goback")["resume"]
+    path = scene.folder / f"{fork}.jsonl"
+    data = path.read_bytes()
+    for way_back in ("redo",), ("forks", "undelete", fork):
+        scene.cli.ok(*(("undo-restore",) if way_back == ("redo",) else ("forks", "delete", fork)))
+        last_line(path)
+        scene.cli.ok(*way_back)
+        assert path.read_bytes() == data
+
+
+def last_line(path: Path) -> None:
+    with open(path, "a") as file:
+        file.write(json.dumps({"type": "cost-state", "sessionId": path.stem, "totalCostUSD": 0}) + "\n")
 
 
 def test_forward_keeps_a_fork_that_another_client_has_open(
@@ -119,7 +158,7 @@ def test_forward_keeps_a_fork_that_another_client_has_open(
     fork = go(scene, "goback")["resume"]
     plan = ask(scene, "goforward", session=fork)
     client_is_running(scene.cli.home, fork)
-    monkeypatch.setattr("rewind.checkpoint.rewind.conversation.leaving._PATIENCE", 0.05)
+    monkeypatch.setattr(f"{LEAVING}._PATIENCE", 0.05)
     ask(scene, "goforward", f"--digest={plan['digest']}", session=fork)
     assert [path.stem for path in scene.forks()] == [fork]
 

@@ -63,6 +63,12 @@ def pick(data: Any, path: str | None) -> Any:
     return data
 
 
+def replaced(data: JsonObject, path: str, value: object) -> JsonObject:
+    """The object with another value at a dotted path that it has."""
+    key, _, rest = path.partition(".")
+    return {**data, key: replaced(data[key], rest, value) if rest else value}
+
+
 def holds(where: Where, data: JsonObject) -> bool:
     """Whether a condition holds; an empty one always does."""
     if isinstance(where, list):

@@ -194,9 +194,10 @@ def test_a_dry_run_of_a_way_back_or_forward_tells_of_the_conversation_too(scene:
     assert "Would keep the fork" in scene.cli.ok("undo-restore", "--dry-run").out
     scene.cli.ok("restore", scene.first, "--in-place")
     assert scene.cli.json("undo-restore", "--dry-run")["notes"] == [
+        f"Would undo: restored {scene.first}",
         f"Would put the backup in the transcript's place: {scene.path}"]
     shutil.rmtree(scene.cli.state / "transcript-backup")
-    assert "its backup is gone" in scene.cli.json("undo-restore", "--dry-run")["notes"][0]
+    assert "its backup is gone" in scene.cli.json("undo-restore", "--dry-run")["notes"][1]
 
 
 def test_a_step_about_the_conversation_alone_has_no_checkpoint_in_its_dry_run_either(scene: Scene) -> None:
@@ -217,7 +218,7 @@ def test_a_way_forward_is_named_only_where_there_is_one(scene: Scene) -> None:
 def test_an_open_session_is_told_and_refused_without_options_that_do_not_exist(scene: Scene) -> None:
     scene.cli.ok("restore", scene.first, "--in-place")
     client_is_running(scene.cli.home, scene.session)
-    [_, refused] = scene.cli.json("undo-restore", "--dry-run")["notes"]
+    [_, _, refused] = scene.cli.json("undo-restore", "--dry-run")["notes"]
     assert refused.startswith("Refused without --force: ")
     said = scene.cli.run("undo-restore")
     assert said.code == 13 and "--in-place" not in said.err

@@ -146,6 +146,32 @@ def test_a_turn_that_was_reverted_is_reverted_in_the_commits(desk: Desk) -> None
     assert desk.differs_from("later") == ""
 
 
+def test_the_backup_before_a_revert_is_not_committed(desk: Desk) -> None:
+    desk.turn("Write a login form", login_py="one\n")
+    desk.begin("Make it longer")
+    desk.write("login.py", "one\ntwo\n")
+    desk.cli.ok("revert", "t2")  # it was interrupted, so the backup alone has its code
+    found = desk.cli.json("commit", "--per-turn", "--branch", "interrupted")
+    assert [c["subject"] for c in found["commits"]] == ["Write a login form"]
+    assert desk.differs_from("interrupted") == ""
+    desk.turn("Tidy up", kept_txt="tidy\n")
+    desk.write("mine.txt", "mine\n")
+    desk.cli.ok("revert", "t3")
+    found = desk.cli.json("commit", "--per-turn", "--branch", "mine")
+    assert [c["turn"] for c in found["commits"]] == [1, 3, None]
+    assert desk.differs_from("mine").split() == ["mine.txt"]
+
+
+def test_turns_that_the_current_code_no_longer_has_are_named(three: Desk) -> None:
+    note = "No longer in the current code, but included: t2, t3."
+    assert note not in three.cli.ok("commit", "--dry-run").err
+    three.cli.ok("restore", "t2", "--code-only")
+    assert note in three.cli.ok("commit", "--dry-run").err
+    assert note not in three.cli.ok("commit", "t1..t2", "--dry-run").err
+    three.cli.ok("undo-restore")
+    assert note not in three.cli.ok("commit", "--dry-run").err
+
+
 def test_what_changed_between_two_checkpoints(three: Desk) -> None:
     names = three.cli.names()
     found = three.cli.json("commit", f"{names[-1]}..{names[0]}")

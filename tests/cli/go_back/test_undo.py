@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 import pytest
 
-from checkpoint.rewind.killed import killed_after
+from checkpoint.rewind.killed import killed_after, killed_in
+from rewind.checkpoint.log.operations import Operations
+from rewind.cli.main import main
 from rewind_cli import Rewind, tree_state
 
 
@@ -84,6 +89,31 @@ def test_after_a_step_back_nothing_has_changed_since_where_it_led(two: Rewind) -
     two.ok("undo")
     assert two.ok("save", "--dry-run").out == f"Nothing changed since {two.names()[1]}\n"
     assert "nothing since" in two.ok("status").out
+
+
+def test_plan_and_outcome_name_what_is_undone(two: Rewind) -> None:
+    """A restore that was killed before it was in the log has changed nothing: the one before it is undone."""
+    first, second = reversed(two.names())
+    two.ok("restore", first)
+    (two.project / "README.md").write_text("# edited\n")
+
+    def killed() -> int:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Operations, "begin", lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
+            return main(["restore", second, "--force"])
+
+    before = tree_state(two.project)
+    assert killed_in(10 ** 9, killed, two.project)
+    assert tree_state(two.project) == before and len(two.json("ops")["operations"]) == 1
+    assert f"Would undo: restored {first}" in two.ok("undo-restore", "--dry-run").out
+    assert f"Would undo: restored {first}" in two.json("undo-restore", "--dry-run")["notes"]
+    assert f"Undid: restored {first}\n" in two.ok("undo-restore").err
+    assert f"Would redo: restored {first}" in two.ok("redo", "--dry-run").out
+    two.ok("redo")
+    assert readme(two) == "# edited\n"
+    assert f"Undid: restored {first}" in two.json("undo-restore")["notes"]
+    two.ok("undo")
+    assert f"Would reverse: stepped back to {first}" in two.ok("redo", "--dry-run").out
 
 
 @pytest.mark.slow

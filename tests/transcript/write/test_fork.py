@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from make_transcripts import ClaudeTalk, DroidTalk, Talk, resumed
+from rewind.agents.profile import Profile, pick
 from rewind.agents.registry import profile_named
 from rewind.errors import NothingBeforeCut, RewindError
 from rewind.transcript.kinds import jsonl_tree
@@ -158,6 +159,18 @@ def test_droids_first_line_gets_the_new_id_and_all_else_stays(droid: Desk) -> No
     assert head["title"] == head["sessionTitle"] == "[Fork] A talk"
     assert head["isSessionTitleManuallySet"] is False and head["cwd"] == "/home/dev/proj"
     assert made.header == len(first)
+
+
+@pytest.mark.parametrize("field", ["cwd", "where.cwd"])
+def test_a_fork_for_another_directory_names_it_in_its_first_line(tmp_path: Path, field: str) -> None:
+    talk = DroidTalk(where={"cwd": "/home/dev/proj", "branch": "main"})
+    talk.turn("one")
+    desk, known = Desk(tmp_path, talk), profile_named("droid").data
+    profile = Profile({**known, "lines": {**known["lines"], "cwd": field}})
+    made = write_fork(str(desk.path), profile, Cut(len(talk.bytes()), None), original=str(desk.path),
+                      cwd="/other")
+    head = desk.lines(made)[0]
+    assert pick(head, field) == "/other" and head["where"]["branch"] == "main"
 
 
 def test_droids_settings_come_along(droid: Desk) -> None:

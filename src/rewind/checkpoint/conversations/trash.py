@@ -16,6 +16,8 @@ from rewind.checkpoint.project.unfinished import Unfinished
 from rewind.errors import NotAFork, PlaceTaken, RewindError
 from rewind.files import draft_of, make_private_dir
 from rewind.transcript.names import SUFFIX, is_session_id, session_id_of
+from rewind.transcript.read.entries import entry_of
+from rewind.transcript.read.lines import events_forward, open_transcript
 from rewind.transcript.write.import_session import give, take
 from rewind.transcript.write.in_place import copy_whole
 from rewind.transcript.write.sidecars import remove_from_index, sidecar_paths
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.project.known_forks import Branch
 
 TRASH = "trash"
+_LAST_LINE = ".last"  # ends the name of what a client wrote there once the fork was in the trash
 ABOUT = "fork.json"  # in each directory of the trash: what lies there and where it was
 
 
@@ -103,9 +106,22 @@ def _by_age(name: str) -> tuple[str, int]:
 
 
 def check_free(state: State, fork: Mapping[str, object]) -> None:
-    _, path, session = checked_fork(state, fork)
-    if os.path.lexists(path):
+    profile, path, session = checked_fork(state, fork)
+    if not is_free(path, profile):
         raise PlaceTaken(session=session, path=path)
+
+
+def is_free(path: str, profile: Profile) -> bool:
+    """Whether a fork can come back there. A client that had just left it may have made the file anew, for a
+    last line in which nothing is said."""
+    if not os.path.lexists(path):
+        return True
+    try:
+        with open_transcript(path) as file:
+            entries = (entry_of(event, profile) for event in events_forward(file))
+            return not os.path.islink(path) and not any(entry and entry.tells for entry in entries)
+    except RewindError:
+        return False
 
 
 def bring_from_trash(state: State, fork: Effect) -> None:
@@ -115,6 +131,8 @@ def bring_from_trash(state: State, fork: Effect) -> None:
         raise RewindError(f"The trash no longer holds {session}", hint="It cannot be recovered.")
     folder = state.project.path(TRASH, str(fork["trash"]))
     make_private_dir(os.path.dirname(path))
+    if os.path.lexists(path):
+        move_file(path, os.path.join(folder, os.path.basename(path) + _LAST_LINE))
     give(os.path.join(folder, os.path.basename(path)), profile, session, state.project.root)
     for one in (*sidecar_paths(path, profile), path):
         kept = os.path.join(folder, os.path.basename(one))

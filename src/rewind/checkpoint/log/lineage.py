@@ -97,7 +97,7 @@ def _is_own(state: State, record: Record) -> bool:
 def is_result(record: Record) -> bool:
     """What `revert`, `apply` or `forks adopt` came to. The log says when the project stands there: a killed
     process may have made it and nothing more."""
-    return record.trigger.get("event") in _RESULTS
+    return record.kind != "backup" and record.trigger.get("event") in _RESULTS
 
 
 class Lineage:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     Prompts = dict[str, list[tuple[int | None, int]]]  # the beginning of the text -> (turn, offset)
 
+# As `turn_changes.NOTHING`: that module loads twenty others, which a list does not need.
 _NOTHING: Changes = {"files": [], "added": 0, "removed": 0, "more": 0, "deleted": 0, "counted": True}
 _AT_ONCE = 400  # values that one statement may have
 

@@ -47,6 +47,7 @@ class Plan:
         self.start_anew = found.start_anew
         self.undoes = [op.id for op in found.undoes]
         self.redoes = found.redoes.id if found.redoes else ""
+        self.intention = ""  # which operations it undoes or redoes, in words
         self.notes = [*(code.notes if code else []), *found.notes]
         self.no_conversation = found.no_conversation
         self.outside = outside.changes(found.effects)  # (sign, path) of files outside the project
@@ -81,6 +82,11 @@ def make_plan(state: State, request: Request, *, force: bool = False) -> Plan:
         if code and snapshot and not force:
             refuse_unsaved(state, found, code, snapshot)
         plan = Plan(found, code)
+        if found.undoes or found.redoes:
+            from rewind.checkpoint.rewind.words import intention
+
+            by_id = {op.id: op for op in state.operations().all}
+            plan.intention = intention(found.undoes, found.redoes, by_id)
         if found.chat or found.effects:
             from rewind.checkpoint.rewind.conversation.carry_out import announce
 

@@ -18,7 +18,7 @@ def describe(op: Operation, by_id: dict[str, Operation] | None = None, longest: 
     """What an operation did, as a sentence without its end: 'went back to before "Please clean up"'."""
     known = by_id or {}
     if op.command == ops.UNDO_RESTORE:
-        return f"undid: {_steps(op, known, longest)}"
+        return f"undid: {_steps(op.undoes, known, longest)}"
     if op.command == ops.REDO:
         return _redo(known.get(op.redoes), known, longest)
     if op.command == ops.BACK:
@@ -27,16 +27,24 @@ def describe(op: Operation, by_id: dict[str, Operation] | None = None, longest: 
     return about(op) if about else op.command
 
 
-def _steps(op: Operation, known: dict[str, Operation], longest: int) -> str:
-    steps = [known[id] for id in op.undoes if id in known]
-    return describe(steps[0], known, longest) if len(steps) == 1 else plural(len(op.undoes), "operation")
+def intention(undoes: list[Operation], redoes: Operation | None, by_id: dict[str, Operation]) -> str:
+    """Which operations an `undo-restore` or a `redo` is about; empty for other commands."""
+    if redoes and redoes.command == ops.UNDO:
+        return f"Would reverse: {describe(redoes, by_id)}"
+    verb, ids = ("redo", redoes.undoes) if redoes else ("undo", [op.id for op in undoes])
+    return f"Would {verb}: {_steps(ids, by_id, _LONGEST)}" if ids else ""
+
+
+def _steps(ids: list[str], known: dict[str, Operation], longest: int) -> str:
+    steps = [known[id] for id in ids if id in known]
+    return describe(steps[0], known, longest) if len(steps) == 1 else plural(len(ids), "operation")
 
 
 def _redo(undo: Operation | None, known: dict[str, Operation], longest: int) -> str:
     if undo is None:
         return "reversed an undo"
     if undo.command == ops.UNDO_RESTORE:
-        return f"redid: {_steps(undo, known, longest)}"
+        return f"redid: {_steps(undo.undoes, known, longest)}"
     return f"reversed: {describe(undo, known, longest)}"
 
 

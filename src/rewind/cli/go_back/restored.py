@@ -9,7 +9,7 @@ from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint, path_json, with_reason
 from rewind.cli.parse.session import Args, Parser, answer, note, print_json
 from rewind.errors import DONE, PARTIAL
-from rewind.words import explain, plural, shown
+from rewind.words import explain, plural, safe, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,12 +94,13 @@ def go_to(args: Args, controller: Controller, target: Target, what: str = "both"
 def _print_plan(plan: Plan) -> None:
     print_code(plan)
     print_outside(plan)
-    for text in [*_fork_text(plan), *plan.all_notes()]:
+    for text in _plan_notes(plan):
         print(text)
 
 
-def _fork_text(plan: Plan) -> list[str]:
-    return [f"Would {'cut' if plan.in_place else 'fork'} session {plan.session}"] if plan.session else []
+def _plan_notes(plan: Plan) -> list[str]:
+    fork = f"Would {'cut' if plan.in_place else 'fork'} session {plan.session}" if plan.session else ""
+    return [*filter(None, (safe(plan.intention), fork)), *plan.all_notes()]
 
 
 def plan_json(plan: Plan) -> PlanJson:
@@ -108,7 +109,7 @@ def plan_json(plan: Plan) -> PlanJson:
             **code_json(plan.code), **outside_json(plan),
             "changedSince": [path_json(p) for p in plan.code.foreign] if plan.code else [],
             "remaining": [], "session": plan.source, "fork": None, "in_place": None,
-            "notes": [*_fork_text(plan), *plan.all_notes()], "digest": plan.digest, "dryRun": True}
+            "notes": _plan_notes(plan), "digest": plan.digest, "dryRun": True}
 
 
 def code_json(code: RestorePlan | None) -> CodeJson:

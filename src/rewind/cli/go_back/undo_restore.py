@@ -25,9 +25,10 @@ def arguments(parser: Parser) -> None:
 def run(args: Args) -> int:
     controller = open_controller(args)
     outcome = go_to(args, controller, BeforeOperation(args.op))
-    if outcome and outcome.operation and not args.json:
-        what = controller.describe(controller.operation(outcome.operation))  # "undid: restored …"
-        note(f"{what[:1].upper()}{safe(what[1:])}")
+    if outcome and outcome.operation:
+        what = safe(controller.describe(controller.operation(outcome.operation)))  # "undid: restored …"
+        what = f"{what[:1].upper()}{what[1:]}"
+        outcome.notes.insert(0, what) if args.json else note(what)
     return show_outcome(outcome, args, way_back="redo" if outcome and outcome.can_redo else "",
                         headline="Undone. The code is as it was in {name}",
                         alone="Undone. No file of this project was changed.")

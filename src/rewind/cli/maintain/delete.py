@@ -6,7 +6,7 @@ a checkpoint that an operation needs to be undone is deleted as well.
 
 from __future__ import annotations
 
-from rewind.cli.output.ask import ask_yes, has_terminal
+from rewind.cli.output.ask import ask_yes, refuse_unasked
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.parse.arguments import SELECTOR
 from rewind.cli.parse.session import Args, Parser, answer, open_controller
@@ -47,7 +47,6 @@ def run(args: Args) -> int:
 def _confirm(args: Args, count: int) -> None:
     if args.yes:
         return
-    if args.json or not has_terminal():
-        raise RewindError("Not a terminal. Pass --yes to confirm.", hint="To see what would go: --dry-run")
+    refuse_unasked(args.json)
     if not ask_yes(f"Delete {plural(count, 'checkpoint')} for good?", default=False):
         raise RewindError("Nothing was deleted.", hint="To see what would go: --dry-run")

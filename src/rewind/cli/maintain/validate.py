@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from rewind.cli.output.ask import ask_yes, has_terminal
+from rewind.cli.output.ask import ask_yes, refuse_unasked
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint, path_json
 from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
@@ -83,9 +83,8 @@ def _check(args: Args) -> None:
     for path in args.copies:
         if not os.path.isfile(path):
             raise UsageError(f"There is no file {path}", hint="Name a file that `rewind export` wrote.")
-    if args.repair and not (args.dry_run or args.yes) and (args.json or not has_terminal()):
-        raise UsageError("Not a terminal. Pass --yes to confirm.",
-                         hint="Repeat with --yes; --dry-run shows what would be repaired.")
+    if args.repair and not (args.dry_run or args.yes):
+        refuse_unasked(args.json)
 
 
 def _repair(args: Args, controller: Controller) -> int:

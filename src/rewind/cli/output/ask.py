@@ -5,11 +5,19 @@ from __future__ import annotations
 import sys
 
 from rewind.cli.output.style import paint
+from rewind.errors import UsageError
 
 
 def has_terminal() -> bool:
     """A person must be able to see the question and to answer it."""
     return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def refuse_unasked(as_json: bool) -> None:
+    """Without `--yes`, where nobody can be asked, and where the answer is for a program."""
+    if as_json or not has_terminal():
+        raise UsageError("Not a terminal. Pass --yes to confirm.",
+                         hint="Repeat with --yes; --dry-run shows what would be done.")
 
 
 def ask(question: str, default: str) -> str:

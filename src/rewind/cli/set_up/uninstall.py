@@ -10,10 +10,10 @@ import shlex
 import sys
 from typing import TYPE_CHECKING
 
-from rewind.cli.output.ask import ask_yes, has_terminal
+from rewind.cli.output.ask import ask_yes, refuse_unasked
 from rewind.cli.output.style import paint
 from rewind.cli.parse.session import Args, Parser, answer, note
-from rewind.errors import DONE, PARTIAL, RewindError, UsageError
+from rewind.errors import DONE, PARTIAL, RewindError
 from rewind.install.machine.library import own_package
 from rewind.install.machine.uninstaller import Uninstall, Uninstalled
 from rewind.paths import current_dir, find_project, rewind_home
@@ -64,9 +64,7 @@ def _here(named: str | None) -> list[str]:
 
 
 def _confirm(plan: Uninstall, as_json: bool) -> None:
-    if as_json or not has_terminal():
-        raise UsageError("Not a terminal. Pass --yes to confirm.",
-                         hint="Repeat with --yes; --dry-run shows what would be removed.")
+    refuse_unasked(as_json)
     _show(plan)
     if not ask_yes("Remove Rewind?", default=False):
         raise RewindError("Nothing was removed.")

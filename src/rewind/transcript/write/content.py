@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import Any, BinaryIO
 
-from rewind.agents.profile import Profile, holds, pick
+from rewind.agents.profile import Profile, holds, pick, replaced
 from rewind.errors import NothingBeforeCut
 from rewind.files import write_all
 from rewind.jsonfile import JsonObject
@@ -167,8 +167,8 @@ def _write_header(fd: int, file: BinaryIO, profile: Profile, ranges: list[tuple[
     if not values["lastMessage"]:
         data = {k: v for k, v in data.items() if rule["set"].get(k) != "{lastMessage}"}
     where = profile.lines["cwd"]
-    if cwd and where is not None and isinstance(data.get(where), str):
-        data[where] = cwd
+    if cwd and where is not None and isinstance(pick(data, where), str):
+        data = replaced(data, where, cwd)
     write_all(fd, line_of(data))
     return [(max(start, length), end) for start, end in ranges if end > length]
 

@@ -172,8 +172,8 @@ async def _step(app: Frame, title: str, target: Target, what: str = BOTH) -> boo
     plan = await make_plan(app, target, what)
     if plan is None:
         return False
-    question = Confirm(title, [*_code_lines(plan), *about_notes(plan.all_notes())], title)
-    done = await carry_out(app, plan, question, f"{title}…")
+    lines = [*about_notes([plan.intention]), *_code_lines(plan), *about_notes(plan.all_notes())]
+    done = await carry_out(app, plan, Confirm(title, lines, title), f"{title}…")
     if done is None:
         return False
     lines = about_files(done) if done.record else [Text("Only the conversation moved.")]

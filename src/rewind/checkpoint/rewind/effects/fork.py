@@ -12,6 +12,7 @@ from rewind.checkpoint.conversations.trash import (
     checked_fork,
     free_name,
     holds,
+    is_free,
     move_to_trash,
 )
 from rewind.checkpoint.rewind.effects.kind import TRASH, UNTRASH, Done, EffectKind
@@ -82,13 +83,13 @@ class Untrash(_Present):
         return [f"Would bring the fork back: {session}" if there else _GONE + session]
 
     def do(self, state: State, effect: Effect, done: Done) -> Effect | None:
-        _, path, session = checked_fork(state, effect)
-        if not os.path.lexists(path):
-            if not holds(state, effect):
-                done.lacking = True
-                done.notes.append(_GONE + session)
-                return None
+        profile, path, session = checked_fork(state, effect)
+        if holds(state, effect) and is_free(path, profile):
             bring_from_trash(state, effect)
+        elif not os.path.lexists(path):
+            done.lacking = True
+            done.notes.append(_GONE + session)
+            return None
         done.notes.append(f"The fork is back: {session}")
         return effect
 

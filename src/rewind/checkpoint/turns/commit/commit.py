@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
-from rewind.checkpoint.log.lineage import here, is_result, lineage
+from rewind.checkpoint.log.lineage import Lineage, here, is_result, lineage
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source, between
@@ -106,19 +106,18 @@ class Commits:
             found.append(span) if span.after else without.append(turn)
         if not found:
             raise NothingToCommit(reason="no turn has checkpoints of its own")
-        if without and found[0].session:
-            self.notes.append(f"Without checkpoints of their own, and left out:"
-                              f" {', '.join(f't{turn}' for turn in without)}")
-        return sorted([*found, *self._merged(found[0])], key=Span.order) if found[0].session else found
-
-    def _merged(self, first: Span) -> Iterator[Span]:
-        """What `revert`, `apply` and `forks adopt` did since. Without it, the commits would end with code
-        that was reverted."""
+        if not found[0].session:
+            return found
+        if without:
+            self.notes.append(f"Without checkpoints of their own, and left out: {_turns(without)}")
         current, known = here(self._state), lineage(self._state)
-        for record in known.line(current.name) if current else ():
-            parent = known.parent(record.name)
-            if parent and is_result(record) and record.sequence > first.before.sequence:
-                yield Span(parent, record, record.name)
+        line = {record.name: record for record in known.line(current.name)} if current else {}
+        gone = [span.turn for span in found if span.turn and span.after and span.after.name not in line
+                and span.after.place == self._state.place]
+        if gone:
+            self.notes.append(f"No longer in the current code, but included: {_turns(gone)}."
+                              " To leave them out, name the turns that you want.")
+        return sorted([*found, *_merged(known, line, found[0])], key=Span.order)
 
     # doing it
 
@@ -236,6 +235,19 @@ class Commits:
                 return True
             folder = os.path.dirname(folder)
         return False
+
+
+def _turns(numbers: Sequence[int]) -> str:
+    return ", ".join(f"t{number}" for number in numbers)
+
+
+def _merged(known: Lineage, line: dict[str, Record], first: Span) -> Iterator[Span]:
+    """What `revert`, `apply` and `forks adopt` did since. Without it, the commits would end with code
+    that was reverted."""
+    for record in line.values():
+        parent = known.parent(record.name)
+        if parent and is_result(record) and record.sequence > first.before.sequence:
+            yield Span(parent, record, record.name)
 
 
 def _is_content(a: TreeEntry | None, b: TreeEntry | None) -> bool:
