@@ -237,6 +237,9 @@ def test_a_conflict_writes_nothing_and_adopts_no_conversation(scene: Turns) -> N
     result = scene.cli.run("forks", "adopt", "fork-1", "--json")
     assert result.code == 3 and [c["path"] for c in result.data["conflicts"]] == ["parser.txt"]
     assert tree_state(scene.cli.project) == before and result.data["fork"] is None
+    for words in ((), ("--dry-run",)):  # it takes no paths, so it does not say to name some
+        told = scene.cli.run("forks", "adopt", "fork-1", *words)
+        assert "--theirs" in told.out + told.err and "`--`" not in told.out + told.err
     scene.cli.ok("forks", "adopt", "fork-1", "--theirs")
     assert scene.read("parser") == "one\ntwo\nthree\nfour\n5\n"
 
