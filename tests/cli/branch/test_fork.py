@@ -116,6 +116,22 @@ def test_going_back_in_a_fork_finds_the_code_from_before_it(scene: Turns) -> Non
     assert scene.read("parser") == "one\ntwo\nthree\nfour\nFIVE\n"  # the project's
 
 
+@pytest.mark.parametrize("command", [["back", "1", "--session", "{session}"], ["restore", "3"]])
+def test_a_conversation_that_comes_back_in_a_fork_goes_on_there(scene: Turns, command: list[str]) -> None:
+    """By its own lines it began in the project, and so did that of the checkpoint 3."""
+    made, = fork(scene, "t3")
+    there = Path(made["dir"])
+    before = scene.cli.json("sessions", "list")["sessions"]
+    words = [word.format(session=made["session_id"]) for word in command]
+    done = scene.cli.run(*words, "--json", cwd=there).data["fork"]
+    assert done["resume"] == f"cd {there} && claude --resume {done['session_id']}"
+    assert Path(done["path"]).parent == transcript(scene, made).parent
+    sessions = scene.cli.run("sessions", "list", "--json", cwd=there).data["sessions"]
+    assert {one["session_id"] for one in sessions} == {made["session_id"], done["session_id"]}
+    assert scene.cli.json("sessions", "list")["sessions"] == before
+    assert [lane["session_id"] for lane in scene.cli.json("forks", "list")["lanes"]] == [made["session_id"]]
+
+
 def test_three_at_once_have_names_and_directories_of_their_own(scene: Turns) -> None:
     made = fork(scene, "t2", "-n", "3", "--name", "try")
     assert [one["name"] for one in made] == ["try-1", "try-2", "try-3"]

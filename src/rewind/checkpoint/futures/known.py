@@ -78,7 +78,8 @@ def lanes(state: State) -> list[Lane]:
 
 
 def _is_lane(branch: Branch) -> bool:
-    return bool(branch.get("dir")) and branch.get("place") not in (None, MAIN)
+    """Not a fork of its conversation, which is for the same directory: that began with no checkpoint."""
+    return bool(branch.get("dir") and branch.get("point")) and branch.get("place") not in (None, MAIN)
 
 
 def _half_made_lane(note: HalfMade) -> Lane:
