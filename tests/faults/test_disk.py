@@ -15,7 +15,7 @@ from fault_points import Run, run, short_write_library
 from fault_scenarios import Scenario, scenario
 from fault_world import World, copy
 
-from rewind_cli import PROGRAM, Rewind, tree_state
+from rewind_cli import PROGRAM, Rewind, paths_of, tree_state
 
 pytestmark = pytest.mark.slow
 
@@ -81,6 +81,24 @@ def test_a_full_disk_costs_the_command_and_nothing_else(name: str, disk: Path) -
         ballast.unlink()
         assert check_apart(prepared.world, prepared.scenario, prepared.wanted, said, "full", way=number,
                            thorough=number == 0) == "", leave
+
+
+def test_what_found_no_space_does_not_pass_for_written(disk: Path, home: Path) -> None:
+    project = disk / "project"
+    project.mkdir()
+    for name in "ab":
+        (project / name).write_bytes(os.urandom(2 << 20))
+    rewind = Rewind(project, home)
+    rewind.init()
+    for name in "ab":
+        (project / name).write_text("short")
+    (project / "new").write_text("new")
+    fill(disk, 3 << 20)
+    done = rewind.json("restore", "1", code=3)
+    assert len(done["written"]) == len(done["remaining"]) == 1
+    assert paths_of(done["deleted"]) == {b"new"}
+    assert {*paths_of(done["written"]), *paths_of(done["remaining"])} == {b"a", b"b"}
+    assert rewind.json("ops")["operations"][0]["written"] == 1
 
 
 @contextmanager
