@@ -152,6 +152,16 @@ def test_a_state_directory_without_permission_is_one_sentence(user: Rewind, clos
     assert (user.project / "a").read_text() == "one\n"
 
 
+@pytest.mark.parametrize("words", [[], ["--deep"], ["--deep", "--repair", "--yes"]])
+def test_a_store_that_cannot_be_opened_now_is_not_called_damaged(user: Rewind, words: list[str]) -> None:
+    user.init()
+    path = user.state / "objects.db"
+    path.chmod(0)
+    assert "cannot be used right now" in user.fails(1, "validate", *words)
+    path.chmod(0o600)
+    user.ok("validate", "--deep")
+
+
 # clocks
 
 @pytest.fixture
