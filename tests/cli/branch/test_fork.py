@@ -276,6 +276,16 @@ def test_a_fork_that_is_removed_can_be_brought_back(scene: Turns) -> None:
     assert [one["session_id"] for one in there] == [other["session_id"]]
 
 
+def test_a_fork_that_is_removed_from_within_can_be_brought_back(scene: Turns) -> None:
+    made, = fork(scene, "t2")
+    folder = Path(made["dir"])
+    assert "Removed fork-1" in scene.cli.run("forks", "remove", "fork-1", cwd=folder).out
+    if made["worktree"]:
+        assert "fork-1" not in git(scene.cli.project, "worktree", "list", home=scene.cli.home)
+    scene.cli.ok("forks", "undelete", "fork-1")
+    assert (folder / "parser.txt").read_text() == "one\ntwo\nthree\nfour\nfive\n"
+
+
 def test_undoing_a_removal_brings_back_directory_and_conversation(scene: Turns) -> None:
     _, other = two_tries(scene)
     folder = Path(other["dir"])
