@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -274,6 +275,20 @@ def test_a_fork_that_is_removed_can_be_brought_back(scene: Turns) -> None:
     assert transcript(scene, other).exists()
     there = json.loads(scene.cli.run("sessions", "list", "--json", cwd=folder).out)["sessions"]
     assert [one["session_id"] for one in there] == [other["session_id"]]
+
+
+def test_how_to_continue_with_a_fork_is_shown_by_its_name(scene: Turns) -> None:
+    made, = fork(scene, "t2")
+    save_in(scene, made, parser="one\n")
+    found = scene.cli.json("forks", "show", "fork-1")
+    assert found["resume"] == made["resume"] and found["dir"] == made["dir"] and found["files"] == 1
+    assert found == scene.cli.json("forks", "show", made["session_id"])
+    assert made["resume"] in scene.cli.ok("forks", "show", "fork-1").out
+    there = scene.cli.run("forks", "show", "fork-1", cwd=Path(made["dir"]))
+    assert there.code == 0 and made["resume"] in there.out
+    shutil.rmtree(made["dir"])
+    assert scene.cli.json("forks", "show", "fork-1")["resume"] == ""
+    assert "gone" in scene.cli.ok("forks", "show", "fork-1").out
 
 
 def test_a_fork_that_is_removed_from_within_can_be_brought_back(scene: Turns) -> None:
