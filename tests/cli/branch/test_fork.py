@@ -277,6 +277,13 @@ def test_a_fork_that_is_removed_can_be_brought_back(scene: Turns) -> None:
     assert [one["session_id"] for one in there] == [other["session_id"]]
 
 
+def test_a_fork_that_went_back_to_before_it_began_has_no_turns(scene: Turns) -> None:
+    made, = fork(scene, "t3")
+    words = ["back", "1", "--in-place", "--force", "--session", made["session_id"]]
+    assert scene.cli.run(*words, cwd=Path(made["dir"])).code == 0
+    assert [lane["turns"] for lane in scene.cli.json("forks", "list")["lanes"]] == [0]
+
+
 def test_how_to_continue_with_a_fork_is_shown_by_its_name(scene: Turns) -> None:
     made, = fork(scene, "t2")
     save_in(scene, made, parser="one\n")
