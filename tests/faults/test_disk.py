@@ -152,6 +152,16 @@ def test_a_state_directory_without_permission_is_one_sentence(user: Rewind, clos
     assert (user.project / "a").read_text() == "one\n"
 
 
+def test_projects_that_cannot_be_looked_up_are_not_said_to_be_none(user: Rewind) -> None:
+    user.init()
+    known = user.home / ".rewind" / "known-stores.json"
+    known.chmod(0)
+    for command in ("projects", "list"):
+        assert "Rewind cannot read" in user.fails(1, command, hint="Make it yours again")
+    known.chmod(0o600)
+    assert len(user.json("projects")["projects"]) == 1
+
+
 @pytest.mark.parametrize("words", [[], ["--deep"], ["--deep", "--repair", "--yes"]])
 def test_a_store_that_cannot_be_opened_now_is_not_called_damaged(user: Rewind, words: list[str]) -> None:
     user.init()
