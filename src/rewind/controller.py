@@ -893,10 +893,12 @@ class Controller:
 
         return only_here(self._fresh)
 
-    def restore_session(self, text: str) -> Kept:
+    def restore_session(self, text: str, *, dry_run: bool = False) -> Kept:
         """Put such a conversation back where its agent finds it."""
-        from rewind.checkpoint.conversations.only_here import bring_back
+        from rewind.checkpoint.conversations.only_here import bring_back, find_kept
 
+        if dry_run:
+            return find_kept(self.state, text)
         with self._locked("sessions restore"):
             return bring_back(self.state, text)
 

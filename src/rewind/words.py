@@ -34,6 +34,7 @@ REASONS = {
     "both-changed-mode": "its mode changed on both sides",
     "both-changed-kind": "a file on one side, a link on the other",
     "changed-since": "added there and changed since",
+    "changed-here": "deleted there and changed here",
     "deleted-since": "changed there and deleted since",
     "file-and-directory": "a file on one side, a directory on the other",
     "too-long-to-merge": "too large to merge by lines",

@@ -37,6 +37,8 @@ def test_a_deleted_one_comes_back_byte_for_byte(scene: Scene) -> None:
     assert f"rewind sessions restore {scene.session}" in scene.cli.ok("status").err
     assert f"rewind sessions restore {scene.session}" in scene.cli.ok("sessions").err
 
+    would = scene.cli.json("sessions", "restore", scene.session[:8], "--dry-run")
+    assert would["session_id"] == scene.session and would["dryRun"] is True and not scene.path.exists()
     done = scene.cli.json("sessions", "restore", scene.session[:8])
     assert scene.path.read_bytes() == was
     assert done["resume"].endswith(f"claude --resume {scene.session}")

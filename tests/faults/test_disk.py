@@ -15,7 +15,7 @@ from fault_points import Run, run, short_write_library
 from fault_scenarios import Scenario, scenario
 from fault_world import World, copy
 
-from rewind_cli import PROGRAM, Rewind, tree_state
+from rewind_cli import PROGRAM, Rewind, paths_of, tree_state
 
 pytestmark = pytest.mark.slow
 
@@ -83,6 +83,24 @@ def test_a_full_disk_costs_the_command_and_nothing_else(name: str, disk: Path) -
                            thorough=number == 0) == "", leave
 
 
+def test_what_found_no_space_does_not_pass_for_written(disk: Path, home: Path) -> None:
+    project = disk / "project"
+    project.mkdir()
+    for name in "ab":
+        (project / name).write_bytes(os.urandom(2 << 20))
+    rewind = Rewind(project, home)
+    rewind.init()
+    for name in "ab":
+        (project / name).write_text("short")
+    (project / "new").write_text("new")
+    fill(disk, 3 << 20)
+    done = rewind.json("restore", "1", code=3)
+    assert len(done["written"]) == len(done["remaining"]) == 1
+    assert paths_of(done["deleted"]) == {b"new"}
+    assert {*paths_of(done["written"]), *paths_of(done["remaining"])} == {b"a", b"b"}
+    assert rewind.json("ops")["operations"][0]["written"] == 1
+
+
 @contextmanager
 def read_only(disk: Path) -> Iterator[None]:
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
@@ -132,6 +150,26 @@ def test_a_state_directory_without_permission_is_one_sentence(user: Rewind, clos
     path.chmod(mode)
     user.ok("restore", name)
     assert (user.project / "a").read_text() == "one\n"
+
+
+def test_projects_that_cannot_be_looked_up_are_not_said_to_be_none(user: Rewind) -> None:
+    user.init()
+    known = user.home / ".rewind" / "known-stores.json"
+    known.chmod(0)
+    for command in ("projects", "list"):
+        assert "Rewind cannot read" in user.fails(1, command, hint="Make it yours again")
+    known.chmod(0o600)
+    assert len(user.json("projects")["projects"]) == 1
+
+
+@pytest.mark.parametrize("words", [[], ["--deep"], ["--deep", "--repair", "--yes"]])
+def test_a_store_that_cannot_be_opened_now_is_not_called_damaged(user: Rewind, words: list[str]) -> None:
+    user.init()
+    path = user.state / "objects.db"
+    path.chmod(0)
+    assert "cannot be used right now" in user.fails(1, "validate", *words)
+    path.chmod(0o600)
+    user.ok("validate", "--deep")
 
 
 # clocks

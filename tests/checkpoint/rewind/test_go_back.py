@@ -74,6 +74,11 @@ def test_restore_ends_with_what_to_do_next(scene: Scene) -> None:
     assert f"claude --resume {fork}" in result.err
 
 
+def test_where_only_the_conversation_comes_back_the_result_is_the_fork(scene: Scene) -> None:
+    result = scene.cli.ok("restore", scene.first, "--context-only")
+    assert result.out == f"Fork created: {scene.forks()[0].stem}\n"
+
+
 def test_code_only_makes_no_fork(scene: Scene) -> None:
     done = restore(scene, "--code-only")
     assert done["fork"] is None and done["in_place"] is None and scene.forks() == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -114,6 +115,22 @@ def test_going_back_in_a_fork_finds_the_code_from_before_it(scene: Turns) -> Non
     assert Path(made["dir"], "parser.txt").read_text() == "one\ntwo\nthree\nfour\nfive\n"
     assert done["code"]["exact"] is True
     assert scene.read("parser") == "one\ntwo\nthree\nfour\nFIVE\n"  # the project's
+
+
+@pytest.mark.parametrize("command", [["back", "1", "--session", "{session}"], ["restore", "3"]])
+def test_a_conversation_that_comes_back_in_a_fork_goes_on_there(scene: Turns, command: list[str]) -> None:
+    """By its own lines it began in the project, and so did that of the checkpoint 3."""
+    made, = fork(scene, "t3")
+    there = Path(made["dir"])
+    before = scene.cli.json("sessions", "list")["sessions"]
+    words = [word.format(session=made["session_id"]) for word in command]
+    done = scene.cli.run(*words, "--json", cwd=there).data["fork"]
+    assert done["resume"] == f"cd {there} && claude --resume {done['session_id']}"
+    assert Path(done["path"]).parent == transcript(scene, made).parent
+    sessions = scene.cli.run("sessions", "list", "--json", cwd=there).data["sessions"]
+    assert {one["session_id"] for one in sessions} == {made["session_id"], done["session_id"]}
+    assert scene.cli.json("sessions", "list")["sessions"] == before
+    assert [lane["session_id"] for lane in scene.cli.json("forks", "list")["lanes"]] == [made["session_id"]]
 
 
 def test_three_at_once_have_names_and_directories_of_their_own(scene: Turns) -> None:
@@ -237,6 +254,9 @@ def test_a_conflict_writes_nothing_and_adopts_no_conversation(scene: Turns) -> N
     result = scene.cli.run("forks", "adopt", "fork-1", "--json")
     assert result.code == 3 and [c["path"] for c in result.data["conflicts"]] == ["parser.txt"]
     assert tree_state(scene.cli.project) == before and result.data["fork"] is None
+    for words in ((), ("--dry-run",)):  # it takes no paths, so it does not say to name some
+        told = scene.cli.run("forks", "adopt", "fork-1", *words)
+        assert "--theirs" in told.out + told.err and "`--`" not in told.out + told.err
     scene.cli.ok("forks", "adopt", "fork-1", "--theirs")
     assert scene.read("parser") == "one\ntwo\nthree\nfour\n5\n"
 
@@ -255,6 +275,37 @@ def test_a_fork_that_is_removed_can_be_brought_back(scene: Turns) -> None:
     assert transcript(scene, other).exists()
     there = json.loads(scene.cli.run("sessions", "list", "--json", cwd=folder).out)["sessions"]
     assert [one["session_id"] for one in there] == [other["session_id"]]
+
+
+def test_a_fork_that_went_back_to_before_it_began_has_no_turns(scene: Turns) -> None:
+    made, = fork(scene, "t3")
+    words = ["back", "1", "--in-place", "--force", "--session", made["session_id"]]
+    assert scene.cli.run(*words, cwd=Path(made["dir"])).code == 0
+    assert [lane["turns"] for lane in scene.cli.json("forks", "list")["lanes"]] == [0]
+
+
+def test_how_to_continue_with_a_fork_is_shown_by_its_name(scene: Turns) -> None:
+    made, = fork(scene, "t2")
+    save_in(scene, made, parser="one\n")
+    found = scene.cli.json("forks", "show", "fork-1")
+    assert found["resume"] == made["resume"] and found["dir"] == made["dir"] and found["files"] == 1
+    assert found == scene.cli.json("forks", "show", made["session_id"])
+    assert made["resume"] in scene.cli.ok("forks", "show", "fork-1").out
+    there = scene.cli.run("forks", "show", "fork-1", cwd=Path(made["dir"]))
+    assert there.code == 0 and made["resume"] in there.out
+    shutil.rmtree(made["dir"])
+    assert scene.cli.json("forks", "show", "fork-1")["resume"] == ""
+    assert "gone" in scene.cli.ok("forks", "show", "fork-1").out
+
+
+def test_a_fork_that_is_removed_from_within_can_be_brought_back(scene: Turns) -> None:
+    made, = fork(scene, "t2")
+    folder = Path(made["dir"])
+    assert "Removed fork-1" in scene.cli.run("forks", "remove", "fork-1", cwd=folder).out
+    if made["worktree"]:
+        assert "fork-1" not in git(scene.cli.project, "worktree", "list", home=scene.cli.home)
+    scene.cli.ok("forks", "undelete", "fork-1")
+    assert (folder / "parser.txt").read_text() == "one\ntwo\nthree\nfour\nfive\n"
 
 
 def test_undoing_a_removal_brings_back_directory_and_conversation(scene: Turns) -> None:

@@ -323,6 +323,19 @@ def test_work_trees_may_be_called_anything(scene: Turns, there: Rewind, tmp_path
     assert there.json("list")["here"]
 
 
+def test_a_work_tree_in_which_a_file_was_opened_is_no_fork_that_could_be_removed(scene: Turns,
+                                                                                 tmp_path: Path) -> None:
+    git(scene.cli.project, "commit", "-q", "--allow-empty", "-m", "begin", home=scene.cli.home)
+    tree = tmp_path / "tree"
+    git(scene.cli.project, "worktree", "add", "-q", "--detach", str(tree), home=scene.cli.home)
+    file = share(scene, tmp_path, scene.session)
+    chat, = scene.cli.run("open", str(file), "--json", cwd=tree).data["conversations"]
+    there = scene.cli.run("sessions", "list", "--json", cwd=tree).data["sessions"]
+    assert [one["session_id"] for one in there] == [chat["session_id"]]
+    assert scene.cli.json("forks", "list")["lanes"] == []
+    assert scene.cli.run("forks", "remove", chat["session_id"], "--force").code == 12 and tree.exists()
+
+
 def test_droid_goes_on_there_with_its_directory_in_line_1(cli: InProcess, there: Rewind,
                                                            tmp_path: Path) -> None:
     scene = Scene(cli, "droid")

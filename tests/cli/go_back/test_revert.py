@@ -277,6 +277,15 @@ def test_where_there_is_a_conflict_nothing_is_written(clashing: Turns) -> None:
     assert unchanged(clashing) == was
 
 
+def test_a_conflict_says_what_was_done_there(clashing: Turns) -> None:
+    """Taking back deletes what the turn added; bringing over deletes what the turn deleted."""
+    assert "cache.txt  (conflict: added there and changed since)" in clashing.cli.run("revert", "t2").err
+    first, last = clashing.cli.names()[-1], clashing.cli.names()[0]
+    (clashing.cli.project / "cache.txt").write_text("again\n")
+    result = clashing.cli.run("apply", f"{last}..{first}")
+    assert result.code == 3 and "cache.txt  (conflict: deleted there and changed here)" in result.err
+
+
 def test_the_other_paths_can_be_named(clashing: Turns) -> None:
     clashing.turn("Later", later="1\n")
     clashing.turn("Later still", later="2\n", last="3\n")

@@ -137,6 +137,7 @@ def test_odd_names_and_bytes(cli: InProcess) -> None:
     (1, ["big.txt"], "larger than maxFileSizeMb"),
     (1, ["gone.txt"], "no such file now"),
     (1, ["link", "last"], "symbolic link"),
+    (1, ["link"], "symbolic link"),
 ])
 def test_what_cannot_be_blamed_is_said_in_a_sentence(cli: InProcess, code: int, words: list[str],
                                                      text: str) -> None:
@@ -152,6 +153,15 @@ def test_what_cannot_be_blamed_is_said_in_a_sentence(cli: InProcess, code: int, 
     cli.save()
     (cli.project / "new.txt").write_text("one\n")
     assert text in cli.fails(code, "blame", *words)
+
+
+def test_for_a_file_that_is_gone_a_checkpoint_is_named_that_holds_it(cli: InProcess) -> None:
+    (cli.project / "gone.txt").write_text("one\n")
+    cli.init()
+    (cli.project / "gone.txt").unlink()
+    cli.save()
+    cli.fails(1, "blame", "gone.txt", hint="rewind blame gone.txt 1")
+    assert "one" in cli.ok("blame", "gone.txt", "1").out
 
 
 def test_a_checkpoint_that_does_not_hold_the_file_is_passed_over(cli: InProcess) -> None:

@@ -94,7 +94,10 @@ def test_everything_after_two_dashes_is_a_path() -> None:
 @pytest.mark.parametrize("name, words, dest, said", [
     ("grep", ["-i", "--", "--both"], "text", "--both"), ("save", ["--", "-x"], "description", "-x"),
     ("save", ["--if-changed", "--dry-run", "--", "--"], "description", "--"),
-    ("forks", ["rename", "3f2a9c11", "--", "-x"], "names", ["3f2a9c11", "-x"])])
+    ("forks", ["rename", "3f2a9c11", "--", "-x"], "names", ["3f2a9c11", "-x"]),
+    ("log", ["--patch", "--", "-rf"], "path", "-rf"), ("blame", ["-L", "1,2", "--", "-rf"], "file", "-rf"),
+    ("blame", ["--", "-rf", "last"], "checkpoint", "last"),
+    ("describe", ["12", "--", "-x"], "description", "-x")])
 def test_a_text_that_looks_like_an_option_follows_two_dashes(name: str, words: list[str], dest: str,
                                                              said: object) -> None:
     assert getattr(parse(load_command(name), name, words), dest) == said
@@ -112,8 +115,8 @@ def test_one_text_is_enough(name: str) -> None:
                                   and not getattr(load_command(n), "takes_text", False)])
 def test_a_command_that_takes_no_paths_says_so(name: str) -> None:
     words = {"show": ["last"], "export": ["last", "f"], "import": ["f"],
-             "rewrite-chat": ["last"], "log": ["f"], "blame": ["f"], "cat": ["last:f"], "pin": ["1"],
-             "unpin": ["1"], "describe": ["1", "d"], "delete": ["1"], "completion": ["bash"],
+             "rewrite-chat": ["last"], "cat": ["last:f"], "pin": ["1"],
+             "unpin": ["1"], "delete": ["1"], "completion": ["bash"],
              "share": ["last", "f"], "open": ["f"], "clone": ["url"]}.get(name, [])
     with pytest.raises(UsageError, match="takes no paths"):
         parse(load_command(name), name, [*words, "--", "file"])

@@ -104,6 +104,16 @@ def test_links_are_values() -> None:
     assert Done({"x": b"a"}, {"x": "text"}, {"x": b"b"}).conflicts == {"x": "both-changed-kind"}
 
 
+@pytest.mark.parametrize("how", ["", "markers", "ours", "theirs"])
+def test_a_file_that_changed_and_became_a_directory_is_one_conflict(how: str) -> None:
+    store = Store()
+    base, ours, theirs = store.side({"x": "1"}), store.side({"x": "mine"}), store.side({"x": {"in": "2"}})
+    work = TreeMerge(base, ours, theirs, store.put, how=how)
+    files = store.shape(work.root())
+    assert [clash.path for clash in (*work.clashes, *work.settled)] == [b"x"]
+    assert files == ({"x": "0o755", "x/in": "2"} if how == "theirs" else {"x": "mine"})
+
+
 def test_nothing_but_the_named_paths_changes() -> None:
     base = {"d": {"x": "1", "y": "1"}, "e": "1"}
     theirs = {"d": {"x": "2", "y": "2"}, "e": "2"}

@@ -292,6 +292,7 @@ def make_fork(state: State, plan: ConversationPlan, session_id: str, name: str =
     if not os.path.isdir(folder):
         make_private_dir(folder)  # the agent's own directory of this project, or of a new place
     turns = turns_before(state, plan)
+    parent = Branches(state.project).find(plan.session_id) or {}
 
     def appears(fork: Fork) -> None:
         """Known before it is there: a fork that never came does no harm, one that nobody knows does."""
@@ -303,6 +304,8 @@ def make_fork(state: State, plan: ConversationPlan, session_id: str, name: str =
             branch["shared"] = earlier["shared"]
         if home:
             branch["dir"], branch["place"], branch["point"] = home.root, home.place, home.point
+        elif parent.get("dir") and parent.get("place"):  # what its lines say is where that one was forked
+            branch["dir"], branch["place"] = parent["dir"], parent["place"]
         Branches(state.project).add(branch)
 
     path = plan.path_of(session_id)

@@ -53,11 +53,8 @@ def _is_there(state: State, kept: Kept) -> bool:
 def bring_back(state: State, text: str) -> Kept:
     """Put a conversation back where its agent finds it, byte for byte as the newest checkpoint has it. Its
     time is now, so that the agent keeps it for another while. The caller holds the lock."""
-    kept = _find(state, text)
+    kept = find_kept(state, text)
     profile = profile_named(kept.agent, state.project.home)
-    if profile.kind == SQLITE:
-        raise RewindError(f"{profile.title} keeps conversations in a database of its own.",
-                          hint=f"To get it as a fork: rewind restore {kept.record.name} --context-only")
     path = checked_path(profile, kept.record.data["transcript"])
     make_private_dir(os.path.dirname(path))
     temp = temp_of(path)
@@ -75,7 +72,8 @@ def bring_back(state: State, text: str) -> Kept:
     return kept
 
 
-def _find(state: State, text: str) -> Kept:
+def find_kept(state: State, text: str) -> Kept:
+    """The conversation that `bring_back` would put back."""
     versions = newest_versions(state.timeline.all())
     found = [Kept(record) for session, record in versions.items()
              if session == text or (len(text) >= _SHORTEST and session.startswith(text))]
@@ -83,4 +81,8 @@ def _find(state: State, text: str) -> Kept:
         raise SessionNotFound(name=text, hint="`rewind status` shows those that only Rewind still has.")
     if _is_there(state, found[0]):
         raise SessionThere(session=found[0].session_id)
+    profile = profile_named(found[0].agent, state.project.home)
+    if profile.kind == SQLITE:
+        raise RewindError(f"{profile.title} keeps conversations in a database of its own.",
+                          hint=f"To get it as a fork: rewind restore {found[0].record.name} --context-only")
     return found[0]

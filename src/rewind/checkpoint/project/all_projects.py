@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from rewind.checkpoint.project.init import read_root
 from rewind.checkpoint.project.known_stores import store_id_in
 from rewind.checkpoint.records.record import is_name
-from rewind.errors import RewindError
+from rewind.errors import StoreDamaged
 from rewind.index import STORAGE, Index, load_index
 from rewind.paths import PLACES, Project, state_of
 
@@ -38,8 +38,8 @@ def _states(home: str) -> Iterator[tuple[str, str]]:
     global storage."""
     try:
         index = load_index(home)
-    except RewindError:
-        index = Index({"stores": {}})  # damaged: what lies in global storage is found all the same
+    except StoreDamaged:
+        index = Index({"stores": {}})  # what lies in global storage is found all the same
     seen = set()
     for store_id in index.stores:
         for root in index.roots(store_id):

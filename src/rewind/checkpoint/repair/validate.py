@@ -20,7 +20,7 @@ from rewind.checkpoint.repair.own_files import check_own_files
 from rewind.checkpoint.rewind.words import interrupted_text
 from rewind.checkpoint.save.watching import check_now, missed_text
 from rewind.config.load import check_settings
-from rewind.errors import CheckpointNotFound, RewindError
+from rewind.errors import CheckpointNotFound, RewindError, StoreUnavailable
 from rewind.fast import quickjson
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ def examine(state: State, *, deep: bool, progress: Progress | None = None) -> Ex
         if deep:
             found.problems += [Problem(STORE, text) for text in store.check()]
         examine_records(state, records, found, store, deep=deep, progress=progress)
+    except StoreUnavailable:
+        raise  # a full disk is no damage, and says nothing about what is in the store
     except RewindError as error:
         found.unusable = error.message
         found.problems.append(Problem(STORE, error.message))

@@ -18,15 +18,15 @@ def moment(text: str, now: float) -> float | None:
         at = _clock(day)
         if at is None:
             return None
-        today = _day_at(now, 0) + at
-        return today if today <= now else _day_at(now, 1) + at
-    start = _day(day, now)
-    if start is None:
+        today = _at(now, 0, at)
+        return today if today <= now else _at(now, 1, at)
+    noon = _noon(day, now)
+    if noon is None:
         return None
     if not clock:
-        return min(now, _day_at(start + 129_600, 0) - 1)  # the end of that day
+        return min(now, _at(noon, -1) - 1)  # the end of that day
     at = _clock(clock)
-    return None if at is None else start + at
+    return None if at is None else _at(noon, 0, at)
 
 
 def _ago(text: str) -> int | None:
@@ -42,28 +42,32 @@ def _ago(text: str) -> int | None:
     return total if text else None
 
 
-def _clock(text: str) -> int | None:
-    """`14:30` or `14:30:15` as seconds since midnight."""
+def _clock(text: str) -> tuple[int, int, int] | None:
+    """`14:30` or `14:30:15` as hour, minute and second."""
     parts = text.split(":")
     if not 2 <= len(parts) <= 3 or not all(p.isascii() and p.isdigit() and len(p) <= 2 for p in parts):
         return None
     hour, minute, second = (*map(int, parts), 0)[:3]
-    return hour * 3600 + minute * 60 + second if hour < 24 and minute < 60 and second < 60 else None
+    return (hour, minute, second) if hour < 24 and minute < 60 and second < 60 else None
 
 
-def _day(text: str, now: float) -> float | None:
+def _noon(text: str, now: float) -> float | None:
+    """The middle of that day: where clocks are put forward at midnight, a day does not begin at 00:00."""
     if text in _DAYS:
-        return _day_at(now, _DAYS[text])
+        return _at(now, _DAYS[text], (12, 0, 0))
     parts = text.split("-")
     if [len(part) for part in parts] != [4, 2, 2] or not all(p.isascii() and p.isdigit() for p in parts):
         return None
+    year, month, day = map(int, parts)
     try:
-        return time.mktime((*map(int, parts), 0, 0, 0, 0, 0, -1))  # type: ignore[arg-type]
+        noon = time.mktime((year, month, day, 12, 0, 0, 0, 0, -1))
+        is_real = time.localtime(noon)[:3] == (year, month, day)  # 31 February would be a day in March
     except (ValueError, OverflowError):
         return None
+    return noon if is_real else None
 
 
-def _day_at(now: float, days: int) -> float:
-    """Midnight, so many days before."""
+def _at(now: float, days: int, clock: tuple[int, int, int] = (0, 0, 0)) -> float:
+    """That time so many days before. Not every day has 24 hours, so this is left to the calendar."""
     at = time.localtime(now)
-    return time.mktime((at.tm_year, at.tm_mon, at.tm_mday - days, 0, 0, 0, 0, 0, -1))
+    return time.mktime((at.tm_year, at.tm_mon, at.tm_mday - days, *clock, 0, 0, -1))

@@ -13,7 +13,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rewind.cli.branch.futures import adopt, bring_back, compare, print_lanes, remove_lanes, split_lanes
+from rewind.cli.branch.futures import (
+    adopt,
+    bring_back,
+    compare,
+    print_lanes,
+    remove_lanes,
+    show_lane,
+    split_lanes,
+)
 from rewind.cli.look.sessions import print_tree, session_json
 from rewind.cli.output.style import paint
 from rewind.cli.parse.session import Args, Parser, answer, note, open_controller, print_json
@@ -55,7 +63,8 @@ def run(args: Args) -> int:
     controller = open_controller(args)
     args.action = "delete" if args.action == "remove" else args.action
     act, least, most, takes = {
-        "list": (_list, 0, 0, "no name"), "show": (_show, 1, 1, "the id of one session"),
+        "list": (_list, 0, 0, "no name"),
+        "show": (_show, 1, 1, "the id of one session, or the name of one fork"),
         "rename": (_rename, 2, 2, "the id of a session and its new name"),
         "promote": (_promote, 1, 1, "the id of one session"),
         "delete": (_delete, 1, 1000, "one or more ids"),
@@ -92,7 +101,10 @@ def _list(args: Args, controller: Controller) -> int:
 
 
 def _show(args: Args, controller: Controller) -> int:
-    info = controller.session(args.names[0])
+    lanes, _ = split_lanes(controller, args.names)
+    if lanes and lanes[0].session_id not in {info.session_id for info in controller.sessions()}:
+        return show_lane(args, controller, lanes[0])
+    info = controller.session(lanes[0].session_id if lanes else args.names[0])
     resume = controller.resume_command(info)
     facts = [f"  {paint(f'{title:<10}', 'dim')}{safe(text)}" for title, text in _facts(info, resume)]
     return answer(args, {**session_json(info), "resume": resume},

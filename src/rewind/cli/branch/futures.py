@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rewind.cli.go_back.merging import run_adopt
 from rewind.cli.output.columns import in_columns
+from rewind.cli.output.style import paint
 from rewind.cli.parse.session import Args, answer, note, print_json
 from rewind.controller import Adopted, Controller, lane_shape
 from rewind.errors import DONE, FutureNotFound, UsageError
@@ -29,6 +30,19 @@ def _print(rows: list[tuple[str, ...]]) -> None:
     shown = [tuple(safe(text) for text in row) for row in rows]
     for line in in_columns(shown, tabs=not sys.stdout.isatty()):
         print(line)
+
+
+def show_lane(args: Args, controller: Controller, named: Lane) -> int:
+    """One of them, and how to continue with it."""
+    lane = next(one for one in controller.lanes() if one.session_id == named.session_id)
+    resume = controller.lane_resume(lane) if lane.state in ("idle", "open", "busy") else ""
+    facts = [("state", lane.state), ("directory", lane.dir), ("turns", lane_shape.turns(lane)),
+             ("changed", lane_shape.size(lane)), ("last run", lane_shape.last_run(lane)),
+             ("fork of", str(lane.branch.get("parentSessionId") or "")), ("continue", resume),
+             ("problem", lane_shape.problem(lane))]
+    lines = [f"  {paint(f'{title:<10}', 'dim')}{safe(text)}" for title, text in facts if text]
+    return answer(args, {**lane_shape.lane_json(lane), "resume": resume},
+                  "\n".join([paint(safe(lane.name), "cyan"), *lines]))
 
 
 # compare

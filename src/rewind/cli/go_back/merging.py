@@ -36,6 +36,7 @@ _MARKERS = "markers"
 _HOW = (_MARKERS, "ours", "theirs")
 _SETTLED = {_MARKERS: "marked in the file", "ours": "kept as it is now", "theirs": "taken from there"}
 _VERBS = {"revert": ("revert", "Reverted"), "apply": ("apply", "Applied"), "forks": ("adopt", "Adopted")}
+_TAKE_PATHS = ("revert", "apply")
 _RESOLVE = "To resolve them: --markers, --ours or --theirs."
 _LEAVE_OUT = " To leave them out: name other paths after `--`."
 
@@ -121,7 +122,7 @@ def _sum_up(code: RestorePlan, args: Args, about: str) -> str:
 
 
 def _ways(args: Args) -> str:
-    return _RESOLVE + (_LEAVE_OUT if hasattr(args, "paths") else "")
+    return _RESOLVE + (_LEAVE_OUT if args.command in _TAKE_PATHS else "")
 
 
 def _nothing(args: Args, about: str) -> str:

@@ -167,7 +167,8 @@ def show_outcome(outcome: Outcome | None, args: Args, way_back: str = "undo-rest
     tell_code(outcome)
     record = outcome.record
     if record is None:
-        print(alone)
+        if alone:
+            print(alone)
     elif not outcome.operation and outcome.complete:
         print(f"Already as it was in {record.name}")
     else:

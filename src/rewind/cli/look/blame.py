@@ -45,6 +45,7 @@ summary = "show which turn wrote each line of a file"
 examples = ("rewind blame src/app.py", "rewind blame src/app.py -L 40,60",
             "rewind blame src/app.py last       # as the newest checkpoint has it",
             "rewind blame src/app.py --json")
+takes_text = True
 _WORDS = 32  # characters of a prompt
 _COLOURS = {"agent": "cyan", "you": "yellow", "git": "dim"}
 

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 summary = "show which checkpoints changed a file, and after which prompt"
 examples = ("rewind log src/app.py", "rewind log src/app.py --patch   # with what changed",
             "rewind log docs --json")
+takes_text = True
 
 
 def arguments(parser: Parser) -> None:

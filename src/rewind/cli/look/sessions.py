@@ -64,6 +64,7 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("action", nargs="?", default="list", choices=("list", "show", "restore"),
                         help="`list` them all, `show` the turns of one, or `restore` a deleted one")
     parser.add_argument("session", nargs="?", help="an id, the beginning of one, or a transcript's path")
+    parser.add_argument("--dry-run", action="store_true", help="restore: only say what would be brought back")
 
 
 def run(args: Args) -> int:
@@ -101,9 +102,12 @@ def _restore(args: Args) -> int:
         raise UsageError("`rewind sessions restore` takes the id of a session.",
                          hint="`rewind sessions` shows what can be brought back.")
     controller = open_controller(args)
-    kept = controller.restore_session(args.session)
+    kept = controller.restore_session(args.session, dry_run=args.dry_run)
+    if args.dry_run:
+        return answer(args, {**kept_json(kept), "path": kept.path, "resume": None, "dryRun": True},
+                      f"Would bring back {kept.session_id} as {kept.record.name} has it.")
     resume = controller.resume_command(controller.session(kept.session_id))
-    return answer(args, {**kept_json(kept), "path": kept.path, "resume": resume or None},
+    return answer(args, {**kept_json(kept), "path": kept.path, "resume": resume or None, "dryRun": False},
                   f"Brought back {kept.session_id} as {kept.record.name} has it.",
                   f"To resume it: {safe(resume)}")
 

@@ -8,6 +8,7 @@ from rewind.words import safe
 
 summary = "change the description of a checkpoint"
 examples = ('rewind describe 12 "works, before the rewrite"', 'rewind describe last ""')
+takes_text = True
 may_be_empty = ("description",)
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 # Why a path is in conflict; `words.py` says them in sentences.
 TEXT, BINARY, LINKS, MODES = "both-changed", "both-changed-binary", "both-changed-link", "both-changed-mode"
 KINDS, CHANGED_SINCE, DELETED_SINCE = "both-changed-kind", "changed-since", "deleted-since"
-DIRECTORY, TOO_LONG = "file-and-directory", "too-long-to-merge"
+CHANGED_HERE, DIRECTORY, TOO_LONG = "changed-here", "file-and-directory", "too-long-to-merge"
 MOST_BYTES = 32 << 20  # a file that is longer is not merged by lines
 _BY_RULE = (b"skip-list", b"ignored", b"ignored-large", b"pins-only")  # it was nobody's work
 
@@ -66,9 +66,10 @@ class TreeMerge:
     def __init__(self, base: Side, ours: Side, theirs: Side, put: Callable[[bytes], bytes], *, how: str = "",
                  our_label: str = "", their_label: str = "", paths: Paths | None = None,
                  frozen: frozenset[bytes] = frozenset(),
-                 looked_for: frozenset[bytes] = frozenset()) -> None:
+                 looked_for: frozenset[bytes] = frozenset(), gone: str = CHANGED_SINCE) -> None:
         """`how` says what to do about conflicts, nothing: report them and keep ours. `frozen` paths are in
-        conflict already and stay as they are; `looked_for` was, in directories of which ours tells a part."""
+        conflict already and stay as they are; `looked_for` was, in directories of which ours tells a part.
+        `gone` is why a path that ours changed and theirs lacks is in conflict."""
         self.base, self.ours, self.theirs = base, ours, theirs
         self.put = put
         self.how = how
@@ -76,6 +77,7 @@ class TreeMerge:
         self.paths = paths or Paths()
         self.frozen = frozen
         self.looked_for = looked_for
+        self.gone = gone
         self.clashes: list[Clash] = []  # not settled by `how`
         self.settled: list[Clash] = []
         self.unknown: list[tuple[bytes, str]] = []  # changed, but not captured on either side of the change
@@ -111,10 +113,14 @@ class TreeMerge:
                theirs: TreeEntry | None) -> TreeEntry | None:
         if any(entry is not None and entry.kind == UNCOVERED for entry in (base, ours, theirs)):
             return self._uncovered(path, base, ours, theirs)
+        clashes = self.settled if self.how in (OURS, THEIRS) else self.clashes
+        known = len(clashes)
         leaf = self._leaf(path, *(None if _is_dir(entry) else entry for entry in (base, ours, theirs)))
+        of_leaf = slice(known, len(clashes))
         directory = self._directory(path, *(entry if _is_dir(entry) else None
                                             for entry in (base, ours, theirs)))
         if leaf and directory:
+            del clashes[of_leaf]  # one path, one conflict
             return self._clash(path, DIRECTORY, ours, theirs)
         return leaf or directory
 
@@ -148,7 +154,7 @@ class TreeMerge:
         if ours in (base, theirs):
             return theirs
         if ours is None or theirs is None:
-            return self._clash(path, DELETED_SINCE if ours is None else CHANGED_SINCE, ours, theirs)
+            return self._clash(path, DELETED_SINCE if ours is None else self.gone, ours, theirs)
         if LINK in (ours.kind, theirs.kind):
             return self._clash(path, LINKS if ours.kind == theirs.kind else KINDS, ours, theirs)
         return self._file(path, base if base and base.kind in FILES else None, ours, theirs)

@@ -74,9 +74,11 @@ def forget_place(state: State, root: str) -> None:
         if isinstance(places, dict):
             entry["places"] = {path: name for path, name in places.items() if path != root}
 
-    if work_tree_top(state.root) is not None:
+    # Whoever removes a fork from within stands in a directory that is gone by now.
+    top = next((one for one in (state.root, os.fsencode(state.project.main)) if os.path.isdir(one)), None)
+    if top is not None and work_tree_top(top) is not None:
         # Twice, because git locks a work tree while it makes it, and may have been killed at that.
-        Git(state.root).ask("worktree", "remove", "--force", "--force", root)
+        Git(top).ask("worktree", "remove", "--force", "--force", root)
     change(state.project.home, state.store_info["id"], put)
 
 

@@ -104,7 +104,7 @@ def _is_whole(state: State, note: HalfMade) -> bool:
 
 def _branch_at(state: State, folder: str) -> Branch | None:
     return next((one for one in Branches(state.project).all
-                 if one.get("dir") == folder and one.get("place") and not one.get("removed")), None)
+                 if one.get("dir") == folder and one.get("point") and not one.get("removed")), None)
 
 
 def remove_half_made(state: State, note: HalfMade, *, force: bool = False) -> None:

@@ -78,7 +78,8 @@ def lanes(state: State) -> list[Lane]:
 
 
 def _is_lane(branch: Branch) -> bool:
-    return bool(branch.get("dir")) and branch.get("place") not in (None, MAIN)
+    """Not a fork of its conversation, which is for the same directory: that began with no checkpoint."""
+    return bool(branch.get("dir") and branch.get("point")) and branch.get("place") not in (None, MAIN)
 
 
 def _half_made_lane(note: HalfMade) -> Lane:
@@ -153,7 +154,7 @@ def look(state: State, lane: Lane) -> Lane:
         if file:
             total = open_turns(file.path, file.profile, there.derived).total
             began = lane.branch.get("rewindFromTurn")
-            lane.turns = total - began if isinstance(began, int) else total
+            lane.turns = max(0, total - began) if isinstance(began, int) else total
             lane.running, lane.busy = Life(there).of(file)
         point = state.files.find(lane.point)
         lane.changes = changes_between(there, point, tip) if point and tip else None

@@ -12,6 +12,7 @@ from rewind.checkpoint.rewind.destination import Destination
 from rewind.checkpoint.rewind.effects.effects import was_done
 from rewind.checkpoint.rewind.effects.kind import OUTSIDE
 from rewind.errors import NoConversation, NothingBeforeCut, RewindError, TranscriptRewritten
+from rewind.transcript.find import folder_for
 from rewind.transcript.names import session_id_of
 from rewind.transcript.place.cut import Cut
 
@@ -21,7 +22,9 @@ def add_of_record(state: State, found: Destination, record: Record) -> None:
     request = found.request
     needed = not request.wants_code or request.in_place
     try:
-        found.chat = plan_of_record(state, record, to_resume=True)
+        found.chat = chat = plan_of_record(state, record, to_resume=True)
+        if record.place != state.place and folder_for(chat.profile, state.project.root, chat.original):
+            chat.home = Home(state.project.root, state.place)  # it goes on where its code is
     except RewindError as error:
         if needed:
             raise

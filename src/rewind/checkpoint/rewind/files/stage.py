@@ -55,6 +55,8 @@ class Ready:
         explained = {path for path, _ in remaining} | {k.path for k in self.plan.kept}
         with step_aside(state):
             others = self.applier.not_as_wanted(changes)
+        undone = {path for path, _ in applied.failed}.union(applied.not_empty)
+        self.plan.changes = [change for change in changes if change.path not in undone]
         return remaining + sorted((path, NOT_AS_IT_WAS) for path in others if path not in explained)
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ from rewind.checkpoint.rewind.merge.merging import Merging
 from rewind.checkpoint.select.spans import Span
 from rewind.errors import ChangedSincePlan, PathNotChanged
 from rewind.snapshot.merge.hunk_merge import HunkMerge
-from rewind.snapshot.merge.three_way import MOST_BYTES, Clash, Side, TreeMerge
+from rewind.snapshot.merge.three_way import CHANGED_HERE, CHANGED_SINCE, MOST_BYTES, Clash, Side, TreeMerge
 from rewind.snapshot.rules.rules import Rules
 from rewind.snapshot.scan.build import Snapshot
 from rewind.snapshot.scan.live import read_live
@@ -135,6 +135,7 @@ class MergedSource(Source):
             f": {quoted(printable(span.prompt))}" if span.prompt else "")
         more: dict[str, Any] = {
             "how": self.wanted.how, "our_label": _NOW, "their_label": label, "paths": paths,
+            "gone": CHANGED_SINCE if revert else CHANGED_HERE,
             "looked_for": looked_for, "frozen": frozenset(clash.path for clash in self.clashes)}
         if self.wanted.parts:
             return HunkMerge(base, ours, theirs, self._put, self.wanted.parts, **more)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from rewind.checkpoint.changes.who import AGENT, GIT, YOU, Author, Authors
@@ -130,7 +131,9 @@ class _Walk:
 
     def _live(self) -> bytes:
         path, full = os.fsdecode(self.path), os.path.join(self.state.root, self.path)
-        if os.path.isdir(full) and not os.path.islink(full):
+        if os.path.islink(full):
+            raise _is_a_link(self.path)
+        if os.path.isdir(full):
             raise _is_a_directory(self.path)
         entry = self.versions.entry(self.record, self.path)
         if entry and entry.kind == UNCOVERED:
@@ -138,10 +141,11 @@ class _Walk:
         limit = int(self.state.settings.get("maxFileSizeMb") * (1 << 20))
         data = read_live(self.state.root, self.path, limit + 1)
         if data is None:
-            if entry is None and not self.versions.was_ever(self.record, self.path):
+            holds_it = self.versions.newest_with(self.record, self.path)
+            if holds_it is None:
                 raise PathNeverSeen(path=path)
             raise RewindError(f"There is no such file now: {path}",
-                              hint=f"Name a checkpoint that holds it: rewind blame {path} last")
+                              hint=f"A checkpoint holds it: rewind blame {quote(path)} {holds_it.sequence}")
         if len(data) > limit:
             raise RewindError(f"The file is larger than maxFileSizeMb, so no checkpoint holds it: {path}",
                               hint="`rewind config --set maxFileSizeMb=N` changes that for later ones.")
@@ -156,8 +160,7 @@ class _Walk:
         if entry.kind == UNCOVERED:
             raise _not_captured(self.path, entry)
         if entry.kind not in FILES:
-            raise RewindError(f"A symbolic link has no lines: {os.fsdecode(self.path)}",
-                              hint="Name the file that it leads to.")
+            raise _is_a_link(self.path)
         return self.versions.content(self.record, entry)
 
     def follow(self, data: bytes, lines: list[int], now: bool) -> None:
@@ -215,6 +218,11 @@ def split(lines: list[int], blocks: list[Block]) -> tuple[list[int], list[int]]:
 def _is_a_directory(path: bytes) -> RewindError:
     return RewindError(f"This is a directory: {os.fsdecode(path) or '.'}",
                        hint="Name one of its files.")
+
+
+def _is_a_link(path: bytes) -> RewindError:
+    return RewindError(f"A symbolic link has no lines: {os.fsdecode(path)}",
+                       hint="Name the file that it leads to.")
 
 
 def _not_captured(path: bytes, entry: TreeEntry) -> RewindError:

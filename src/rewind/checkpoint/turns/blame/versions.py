@@ -84,8 +84,9 @@ class FileVersions:
             record = self._parents.parent(record.name)
         return None, None
 
-    def was_ever(self, record: Record, path: bytes) -> bool:
-        return any(self._entry_or_none(one, path) for one in self._parents.line(record.name))
+    def newest_with(self, record: Record, path: bytes) -> Record | None:
+        """The checkpoint nearest to this one on its line that holds the path."""
+        return next((one for one in self._parents.line(record.name) if self._entry_or_none(one, path)), None)
 
     # reading
 
