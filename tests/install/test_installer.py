@@ -281,8 +281,9 @@ def test_an_agent_that_is_named_gets_its_directory(machine: Machine) -> None:
     shutil.rmtree(machine.home / ".claude")
     machine.installed("--yes")
     assert not (machine.home / ".claude").exists()
-    machine.installed("--yes", "--agents", "claude")
+    machine.installed("--yes", "--agents", "claude,opencode")
     assert machine.commands_for(settings(machine), "Stop")
+    assert (machine.home / ".config" / "opencode" / "plugins" / "rewind.js").is_file()
     machine.rewind("uninstall", "--yes")
     assert everything(machine.home) == {}
 
