@@ -642,6 +642,13 @@ class Controller:
 
         return Life(self.state).of(self.session_file(session_id))[1]
 
+    def running_turns(self) -> set[str]:
+        """The sessions in which a turn is running, in all work trees."""
+        from rewind.checkpoint.conversations.which_session import running_turns
+
+        folders = [self.state.dir_of(place) for place in self.state.places()]
+        return {session for folder in folders for session in running_turns(self.state, folder)}
+
     def left_processes(self, plan: Plan) -> bool:
         """Whether turns that a plan drops ran something that may still be running."""
         from rewind.transcript.turns.turn_pages import left_processes
