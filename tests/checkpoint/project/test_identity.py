@@ -82,6 +82,23 @@ def test_a_moved_project_is_found_again_and_a_person_is_told_once(saved: Rewind,
     assert saved.names() == names, "and back again"
 
 
+@pytest.mark.parametrize("how", ["init", "hook"])
+def test_a_new_project_where_one_was_moved_away_gets_a_store_of_its_own(
+        saved: Rewind, tmp_path: Path, how: str) -> None:
+    names = saved.names()
+    os.rename(saved.project, tmp_path / "moved")
+    moved = at(saved, tmp_path / "moved")
+    assert moved.names() == names
+    saved.project.mkdir()
+    git(saved.project, "init", "-q", home=saved.home)
+    if how == "init":
+        saved.init()
+    else:
+        hook(saved, "user-prompt-submit", prompt="Go on", prompt_id="p")
+    assert len(saved.names()) == 1 and saved.state != moved.state
+    assert moved.names() == names, "it is protected as before"
+
+
 def test_a_hook_finds_a_moved_project_and_tells_at_the_next_start(saved: Rewind, tmp_path: Path) -> None:
     os.rename(saved.project, tmp_path / "moved")
     moved = at(saved, tmp_path / "moved")
