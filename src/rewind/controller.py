@@ -263,7 +263,7 @@ class Controller:
 
         `forgiving` opens it although a configuration file has problems, which then do not count.
         """
-        found = find_project(project, home) if project else _project_here(home)
+        found = _project_named(project, home) if project else _project_here(home)
         if found is None:
             start = project or os.environ.get("REWIND_PROJECT_ROOT") or current_dir()
             raise NotInitialised(path=os.path.abspath(start))
@@ -1315,6 +1315,12 @@ class Controller:
         from rewind.checkpoint.upkeep import retention
 
         return retention.disk_use(self.state)
+
+
+def _project_named(named: str, home: str | None) -> Project | None:
+    from rewind.paths import project_of_state
+
+    return find_project(named, home) or project_of_state(named, home)
 
 
 def _project_here(home: str | None) -> Project | None:

@@ -82,6 +82,52 @@ def test_a_moved_project_is_found_again_and_a_person_is_told_once(saved: Rewind,
     assert saved.names() == names, "and back again"
 
 
+def test_a_project_that_takes_the_place_of_another_one_brings_its_checkpoints(
+        saved: Rewind, tmp_path: Path) -> None:
+    """`rm -rf app; mv app-new app`"""
+    was = tree_state(saved.project)
+    new = at(saved, tmp_path / "new")
+    new.project.mkdir()
+    (new.project / "b.py").write_text("b\n")
+    new.init()
+    names, state = new.names(), saved.state
+    shutil.rmtree(saved.project)
+    os.rename(new.project, saved.project)
+    first = saved.run("list")
+    assert f"moved here from {new.project}" in first.err and names[0] in first.out
+    assert saved.names() == names and "moved" not in saved.run("list").err
+    replaced, = saved.json("projects", "--missing")["projects"]
+    assert replaced["state"] == str(state) and str(state) in saved.ok("projects").out
+    back = tmp_path / "back"
+    saved.ok("-C", str(state), "restore", "last", "--to", str(back))
+    assert differences(was, tree_state(back)) == {}, "the other one's are kept"
+
+
+def test_projects_that_change_places_keep_their_checkpoints(saved: Rewind, tmp_path: Path) -> None:
+    other = at(saved, tmp_path / "other")
+    other.project.mkdir()
+    (other.project / "b.py").write_text("b\n")
+    other.init()
+    mine, others = saved.names(), other.names()
+    os.rename(saved.project, tmp_path / "between")
+    os.rename(other.project, saved.project)
+    os.rename(tmp_path / "between", other.project)
+    assert saved.names() == others and other.names() == mine
+    assert saved.names() == others and other.names() == mine
+
+
+def test_a_copy_with_a_store_of_its_own_keeps_it_where_it_goes(rewind: Rewind, tmp_path: Path) -> None:
+    rewind.init("project")
+    shutil.copytree(rewind.project, tmp_path / "copy", symlinks=True)
+    copy = at(rewind, tmp_path / "copy")
+    copy.init()
+    copy.save("in the copy")
+    names = copy.names()
+    shutil.rmtree(rewind.project)
+    os.rename(copy.project, tmp_path / "moved")
+    assert at(rewind, tmp_path / "moved").names() == names
+
+
 @pytest.mark.parametrize("how", ["init", "hook"])
 def test_a_new_project_where_one_was_moved_away_gets_a_store_of_its_own(
         saved: Rewind, tmp_path: Path, how: str) -> None:
