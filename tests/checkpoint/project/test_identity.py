@@ -116,6 +116,20 @@ def test_projects_that_change_places_keep_their_checkpoints(saved: Rewind, tmp_p
     assert saved.names() == others and other.names() == mine
 
 
+def test_a_copy_where_a_project_was_is_that_project_also_when_its_original_moves(
+        saved: Rewind, tmp_path: Path) -> None:
+    other = at(saved, tmp_path / "other")
+    other.project.mkdir()
+    (other.project / "b.py").write_text("b\n")
+    other.init()
+    names = saved.names()
+    shutil.rmtree(saved.project)
+    shutil.copytree(other.project, saved.project)
+    assert saved.names() == names, "the original is still there"
+    os.rename(other.project, tmp_path / "moved")
+    assert saved.names() == names
+
+
 def test_a_copy_with_a_store_of_its_own_keeps_it_where_it_goes(rewind: Rewind, tmp_path: Path) -> None:
     rewind.init("project")
     shutil.copytree(rewind.project, tmp_path / "copy", symlinks=True)
