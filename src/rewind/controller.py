@@ -1320,7 +1320,7 @@ class Controller:
 def _project_named(named: str, home: str | None) -> Project | None:
     from rewind.paths import project_of_state
 
-    return find_project(named, home) or project_of_state(named, home)
+    return project_of_state(named, home) or find_project(named, home)
 
 
 def _project_here(home: str | None) -> Project | None:
