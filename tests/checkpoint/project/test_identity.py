@@ -14,6 +14,7 @@ import pytest
 
 from hook_scene import entry_command, run_hook
 from make_transcripts import ClaudeTalk
+from rewind.controller import Controller
 from rewind.marker import NAME, write_marker
 from rewind.paths import find_project
 from rewind_cli import Rewind, differences, git, tree_state
@@ -101,6 +102,20 @@ def test_a_project_that_takes_the_place_of_another_one_brings_its_checkpoints(
     back = tmp_path / "back"
     saved.ok("-C", str(state), "restore", "last", "--to", str(back))
     assert differences(was, tree_state(back)) == {}, "the other one's are kept"
+
+
+def test_the_directory_of_a_store_names_its_project_also_inside_another_one(
+        home: Path, tmp_path: Path) -> None:
+    around, inner = tmp_path / "around", tmp_path / "inner"
+    rewind_home = str(around / "rewind-home")
+    for folder in (around, inner):
+        folder.mkdir()
+        controller, _ = Controller.init(str(folder), mode="global", home=rewind_home)
+        state = controller.state.project.state
+        controller.close()
+    found = Controller(state, home=rewind_home)
+    assert found.project.root == str(inner)
+    found.close()
 
 
 def test_projects_that_change_places_keep_their_checkpoints(saved: Rewind, tmp_path: Path) -> None:
