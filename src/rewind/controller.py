@@ -263,7 +263,7 @@ class Controller:
 
         `forgiving` opens it although a configuration file has problems, which then do not count.
         """
-        found = find_project(project, home) if project else _project_here(home)
+        found = _project_named(project, home) if project else _project_here(home)
         if found is None:
             start = project or os.environ.get("REWIND_PROJECT_ROOT") or current_dir()
             raise NotInitialised(path=os.path.abspath(start))
@@ -641,6 +641,13 @@ class Controller:
         from rewind.checkpoint.conversations.session_tree import Life
 
         return Life(self.state).of(self.session_file(session_id))[1]
+
+    def running_turns(self) -> set[str]:
+        """The sessions in which a turn is running, in all work trees."""
+        from rewind.checkpoint.conversations.which_session import running_turns
+
+        folders = [self.state.dir_of(place) for place in self.state.places()]
+        return {session for folder in folders for session in running_turns(self.state, folder)}
 
     def left_processes(self, plan: Plan) -> bool:
         """Whether turns that a plan drops ran something that may still be running."""
@@ -1308,6 +1315,12 @@ class Controller:
         from rewind.checkpoint.upkeep.disk_use import disk_use
 
         return disk_use(self.state)
+
+
+def _project_named(named: str, home: str | None) -> Project | None:
+    from rewind.paths import project_of_state
+
+    return project_of_state(named, home) or find_project(named, home)
 
 
 def _project_here(home: str | None) -> Project | None:

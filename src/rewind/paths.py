@@ -131,6 +131,18 @@ def find_project(start: str, home: str | None = None) -> Project | None:
         at = parent
 
 
+def project_of_state(folder: str, home: str | None = None) -> Project | None:
+    """The project whose state in global storage this directory is: so a person names one whose path belongs
+    to another project by now."""
+    home = home or rewind_home()
+    folder = os.path.realpath(folder)
+    if os.path.dirname(folder) != os.path.realpath(os.path.join(home, STORAGE)):
+        return None
+    index = load_index(home)
+    return next((Project(index.root(store_id), folder, home) for store_id in index.stores
+                 if index.root(store_id) and os.path.realpath(index.storage(home, store_id)) == folder), None)
+
+
 def _linked_place(top: str, start: str, home: str, index: Index) -> Project | None:
     """A linked work tree is a place of the project that its repository's main work tree is, or that lies in
     there at the same relative path."""
@@ -150,6 +162,9 @@ def _linked_place(top: str, start: str, home: str, index: Index) -> Project | No
 
 def _project_at(root: str, home: str, index: Index) -> Project | None:
     known = index.at(root)
+    moved = _moved_over(root, known, home, index)
+    if moved:
+        return moved
     if known:
         store_id, place = known
         main = root if place == MAIN else index.root(store_id)
@@ -159,6 +174,19 @@ def _project_at(root: str, home: str, index: Index) -> Project | None:
     if os.path.lexists(os.path.join(project_state(root), STORE_FILE)):
         return Project(root, project_state(root), home)
     return None if known else _by_marker(root, home, index)
+
+
+def _moved_over(root: str, known: tuple[str, str] | None, home: str, index: Index) -> Project | None:
+    """A project that was moved to where another one was: its marker names it. The other one is told by the
+    index, or has its state directory here."""
+    there = known or os.path.lexists(os.path.join(project_state(root), STORE_FILE))
+    store_id = read_marker(root) if there else ""
+    was = index.root(store_id)
+    # Where the store is not the one of its own path any more, somebody has chosen the other one.
+    if not was or was == root or (known and (known[0] == store_id or known[1] != MAIN)) or (
+            index.at(was) != (store_id, MAIN)):
+        return None
+    return _by_marker(root, home, index)
 
 
 def state_of(store_id: str, root: str, home: str, index: Index) -> str:

@@ -281,8 +281,9 @@ def test_an_agent_that_is_named_gets_its_directory(machine: Machine) -> None:
     shutil.rmtree(machine.home / ".claude")
     machine.installed("--yes")
     assert not (machine.home / ".claude").exists()
-    machine.installed("--yes", "--agents", "claude")
+    machine.installed("--yes", "--agents", "claude,opencode")
     assert machine.commands_for(settings(machine), "Stop")
+    assert (machine.home / ".config" / "opencode" / "plugins" / "rewind.js").is_file()
     machine.rewind("uninstall", "--yes")
     assert everything(machine.home) == {}
 
@@ -331,11 +332,15 @@ def test_uninstall_keeps_what_is_not_ours(machine: Machine) -> None:
 
 
 def test_uninstall_names_checkpoints_in_global_storage_and_keeps_them(machine: Machine) -> None:
-    project = machine.git_project()
+    project, other = machine.git_project(), machine.git_project("other")
     machine.installed("--yes")
-    assert machine.rewind("init", "--mode", "global", cwd=project).code == 0
+    for folder in (project, other):
+        assert machine.rewind("init", "--mode", "global", cwd=folder).code == 0
     said = machine.rewind("uninstall", "--yes")
-    assert said.code == 0 and str(project) in said.out and "rm -rf" in said.out
+    assert said.code == 0 and str(project) in said.out and str(other) in said.out
+    storage = machine.home / ".rewind" / "storage"
+    command = re.search("rm -rf (.*)", said.out)
+    assert command and set(command[1].split()) == {str(path) for path in storage.iterdir()}, "all of them"
     assert sorted(os.listdir(machine.home / ".rewind")) == ["known-stores.json", "storage"]
     assert len(machine.checkpoints(project)) == 1
 

@@ -292,7 +292,7 @@ def test_our_hooks_are_listed() -> None:
 # what is refused
 
 @pytest.mark.parametrize(("text", "problem"), [
-    ("", "not valid JSON"), ("   \n", "not valid JSON"), ("{", "not valid JSON (line 1, column 2"),
+    ("", "it is empty"), ("   \n", "it is empty"), ("{", "not valid JSON (line 1, column 2"),
     ('{"a": 1,}', "not valid JSON"), ("{'a': 1}", "not valid JSON"), ("{} {}", "not valid JSON"),
     ('{"a": NaN}', "NaN"), ('{"a": -Infinity}', "Infinity"), ('{"a": "x\ny"}', "not valid JSON"),
     ("[]", "object"), ("null", "object"), ('"hooks"', "object"), ("3", "object"),

@@ -67,12 +67,19 @@ def put_plugin(folder: str, program: str, version: str) -> list[str]:
 
 def make_missing(folder: str, mode: int = 0o777) -> list[str]:
     """A directory with those above it; the ones that were not there."""
+    missing = missing_above(os.path.join(folder, ""))
+    for path in reversed(missing):
+        os.mkdir(path, mode)
+    return missing
+
+
+def missing_above(path: str) -> list[str]:
+    """The directories above a path that are not there, the deepest one first."""
     missing = []
+    folder = os.path.dirname(path)
     while not os.path.isdir(folder):
         missing.append(folder)
         folder = os.path.dirname(folder)
-    for path in reversed(missing):
-        os.mkdir(path, mode)
     return missing
 
 

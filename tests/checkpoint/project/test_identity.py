@@ -14,6 +14,7 @@ import pytest
 
 from hook_scene import entry_command, run_hook
 from make_transcripts import ClaudeTalk
+from rewind.controller import Controller
 from rewind.marker import NAME, write_marker
 from rewind.paths import find_project
 from rewind_cli import Rewind, differences, git, tree_state
@@ -80,6 +81,97 @@ def test_a_moved_project_is_found_again_and_a_person_is_told_once(saved: Rewind,
     assert moved.run("list").err == "" and moved.names() == names
     os.rename(tmp_path / "moved", saved.project)
     assert saved.names() == names, "and back again"
+
+
+def test_a_project_that_takes_the_place_of_another_one_brings_its_checkpoints(
+        saved: Rewind, tmp_path: Path) -> None:
+    """`rm -rf app; mv app-new app`"""
+    was = tree_state(saved.project)
+    new = at(saved, tmp_path / "new")
+    new.project.mkdir()
+    (new.project / "b.py").write_text("b\n")
+    new.init()
+    names, state = new.names(), saved.state
+    shutil.rmtree(saved.project)
+    os.rename(new.project, saved.project)
+    first = saved.run("list")
+    assert f"moved here from {new.project}" in first.err and names[0] in first.out
+    assert saved.names() == names and "moved" not in saved.run("list").err
+    replaced, = saved.json("projects", "--missing")["projects"]
+    assert replaced["state"] == str(state) and str(state) in saved.ok("projects").out
+    back = tmp_path / "back"
+    saved.ok("-C", str(state), "restore", "last", "--to", str(back))
+    assert differences(was, tree_state(back)) == {}, "the other one's are kept"
+
+
+def test_the_directory_of_a_store_names_its_project_also_inside_another_one(
+        home: Path, tmp_path: Path) -> None:
+    around, inner = tmp_path / "around", tmp_path / "inner"
+    rewind_home = str(around / "rewind-home")
+    for folder in (around, inner):
+        folder.mkdir()
+        controller, _ = Controller.init(str(folder), mode="global", home=rewind_home)
+        state = controller.state.project.state
+        controller.close()
+    found = Controller(state, home=rewind_home)
+    assert found.project.root == str(inner)
+    found.close()
+
+
+def test_projects_that_change_places_keep_their_checkpoints(saved: Rewind, tmp_path: Path) -> None:
+    other = at(saved, tmp_path / "other")
+    other.project.mkdir()
+    (other.project / "b.py").write_text("b\n")
+    other.init()
+    mine, others = saved.names(), other.names()
+    os.rename(saved.project, tmp_path / "between")
+    os.rename(other.project, saved.project)
+    os.rename(tmp_path / "between", other.project)
+    assert saved.names() == others and other.names() == mine
+    assert saved.names() == others and other.names() == mine
+
+
+def test_a_copy_where_a_project_was_is_that_project_also_when_its_original_moves(
+        saved: Rewind, tmp_path: Path) -> None:
+    other = at(saved, tmp_path / "other")
+    other.project.mkdir()
+    (other.project / "b.py").write_text("b\n")
+    other.init()
+    names = saved.names()
+    shutil.rmtree(saved.project)
+    shutil.copytree(other.project, saved.project)
+    assert saved.names() == names, "the original is still there"
+    os.rename(other.project, tmp_path / "moved")
+    assert saved.names() == names
+
+
+def test_a_copy_with_a_store_of_its_own_keeps_it_where_it_goes(rewind: Rewind, tmp_path: Path) -> None:
+    rewind.init("project")
+    shutil.copytree(rewind.project, tmp_path / "copy", symlinks=True)
+    copy = at(rewind, tmp_path / "copy")
+    copy.init()
+    copy.save("in the copy")
+    names = copy.names()
+    shutil.rmtree(rewind.project)
+    os.rename(copy.project, tmp_path / "moved")
+    assert at(rewind, tmp_path / "moved").names() == names
+
+
+@pytest.mark.parametrize("how", ["init", "hook"])
+def test_a_new_project_where_one_was_moved_away_gets_a_store_of_its_own(
+        saved: Rewind, tmp_path: Path, how: str) -> None:
+    names = saved.names()
+    os.rename(saved.project, tmp_path / "moved")
+    moved = at(saved, tmp_path / "moved")
+    assert moved.names() == names
+    saved.project.mkdir()
+    git(saved.project, "init", "-q", home=saved.home)
+    if how == "init":
+        saved.init()
+    else:
+        hook(saved, "user-prompt-submit", prompt="Go on", prompt_id="p")
+    assert len(saved.names()) == 1 and saved.state != moved.state
+    assert moved.names() == names, "it is protected as before"
 
 
 def test_a_hook_finds_a_moved_project_and_tells_at_the_next_start(saved: Rewind, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from rewind.agents.profile import Profile
     from rewind.checkpoint.conversations.stored import Captured
     from rewind.checkpoint.project.known_forks import Branch
     from rewind.checkpoint.project.state import State
@@ -220,12 +221,28 @@ def _of_environment(state: State) -> SessionFile | None:
         return None  # the agent works on another project, or has not written anything yet
 
 
-def recorded_sessions(state: State) -> list[JsonObject]:
-    """What the hooks wrote to `session.json`, the latest first."""
-    data = jsonfile.read_or_empty(state.project.own("session.json"), _MAX_BYTES)
+def recorded_sessions(state: State, place_dir: str = "") -> list[JsonObject]:
+    """What the hooks wrote to `session.json`, of this place or of the one with that directory; the latest
+    first."""
+    folder = place_dir or state.project.place_dir
+    data = jsonfile.read_or_empty(os.path.join(folder, "session.json"), _MAX_BYTES)
     recent = data.get("recent")
     found = [data, *(recent if isinstance(recent, list) else [])]
     return [s for s in found if isinstance(s, dict) and isinstance(s.get("transcript_path"), str)]
+
+
+def running_turns(state: State, place_dir: str = "") -> dict[str, Profile]:
+    """The sessions of a place in which a turn is running, each with its agent. The hooks recorded that it
+    began, and the client says what it does: no hook hears of a turn that was interrupted."""
+    from rewind.transcript.liveness import is_busy
+
+    found = {}
+    for entry in recorded_sessions(state, place_dir):
+        profile = profile_named(str(entry.get("agent")), state.project.home)
+        session_id = str(entry.get("session_id"))
+        if entry.get("running") and is_busy(profile, session_id, entry):
+            found[session_id] = profile
+    return found
 
 
 def recorded_session(state: State, session_id: str) -> JsonObject | None:

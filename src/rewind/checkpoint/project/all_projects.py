@@ -9,18 +9,20 @@ from rewind.checkpoint.project.init import read_root
 from rewind.checkpoint.project.known_stores import store_id_in
 from rewind.checkpoint.records.record import is_name
 from rewind.errors import StoreDamaged
-from rewind.index import STORAGE, Index, load_index
+from rewind.index import MAIN, STORAGE, Index, load_index
 from rewind.paths import PLACES, Project, state_of
 
 
 class ProjectInfo:
-    """`last` is the name of the newest checkpoint; it tells when that was made."""
+    """`last` is the name of the newest checkpoint; it tells when that was made. `replaced`: another project
+    was moved to its path."""
 
-    def __init__(self, root: str, state: str, home: str) -> None:
+    def __init__(self, root: str, state: str, home: str, replaced: bool) -> None:
         self.root = root
         self.state = state
         self.mode = Project(root, state, home).mode
-        self.exists = os.path.isdir(root)
+        self.replaced = replaced
+        self.exists = os.path.isdir(root) and not replaced
         names = [name for name in _names(os.path.join(state, "checkpoints")) if is_name(name)]
         self.checkpoints = len(names)
         self.last = max(names, default="")
@@ -29,13 +31,13 @@ class ProjectInfo:
 
 def all_projects(home: str) -> list[ProjectInfo]:
     """The one that was worked on last comes first."""
-    found = [ProjectInfo(root, state, home) for state, root in _states(home)]
+    found = [ProjectInfo(root, state, home, replaced) for state, root, replaced in _states(home)]
     return sorted(found, key=lambda one: (one.last, one.root), reverse=True)
 
 
-def _states(home: str) -> Iterator[tuple[str, str]]:
-    """Directories with a store, and the project of each: those that the index knows, then others that lie in
-    global storage."""
+def _states(home: str) -> Iterator[tuple[str, str, bool]]:
+    """Directories with a store, the path of its project, and whether another one is there now: those that
+    the index knows, then others that lie in global storage."""
     try:
         index = load_index(home)
     except StoreDamaged:
@@ -46,11 +48,12 @@ def _states(home: str) -> Iterator[tuple[str, str]]:
             state = state_of(store_id, root, home, index)
             if state and state not in seen and store_id_in(state) == store_id:
                 seen.add(state)
-                yield state, root
+                is_global = state == index.storage(home, store_id)
+                yield state, root, is_global and index.at(root) not in (None, (store_id, MAIN))
     for name in _names(os.path.join(home, STORAGE)):
         state = os.path.join(home, STORAGE, name)
         if state not in seen and os.path.isdir(os.path.join(state, "checkpoints")):
-            yield state, read_root(state)
+            yield state, read_root(state), False
 
 
 def _names(folder: str) -> list[str]:

@@ -43,7 +43,7 @@ def _is_settled(project: Project, store_id: str, index: Index) -> bool:
     if index.root(store_id) != project.main:
         return False
     return project.mode == "project" or (bool(index.entry(store_id).get("marked"))
-                                         and has_marker(project.main))
+                                         and read_marker(project.main) == store_id)
 
 
 def _settle_main(project: Project, store_id: str, index: Index) -> str:

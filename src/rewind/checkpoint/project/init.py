@@ -101,10 +101,10 @@ def _without_store_file(root: str, home: str, trust: bool) -> str:
 
 def _left_behind(root: str, home: str) -> str:
     """A store in global storage for this very path, which the index has lost."""
-    storage = os.path.join(home, STORAGE)
+    storage, known = os.path.join(home, STORAGE), load_index(home).stores
     for name in sorted(os.listdir(storage)) if os.path.isdir(storage) else ():
         state = os.path.join(storage, name)
-        if known_stores.store_id_in(state) == name and read_root(state) == root:
+        if name not in known and known_stores.store_id_in(state) == name and read_root(state) == root:
             return name
     return ""
 

@@ -61,18 +61,13 @@ def apply(state: State, request: Request, *, shown: Plan | None = None, digest: 
 
 
 def refuse_while_running(state: State, force: bool) -> None:
-    """In the middle of an agent's turn its files are not pulled away under it, unless a person insists. The
-    hooks recorded the latest session, and the client says what it does."""
+    """In the middle of an agent's turn its files are not pulled away under it, unless a person insists."""
     if force or not os.path.exists(state.project.own("session.json")):
         return
-    from rewind.agents.registry import profile_named
-    from rewind.checkpoint.conversations.which_session import recorded_sessions
-    from rewind.transcript.liveness import is_busy
+    from rewind.checkpoint.conversations.which_session import running_turns
 
-    for entry in recorded_sessions(state):
-        profile = profile_named(str(entry.get("agent")), state.project.home)
-        if entry.get("running") and is_busy(profile, str(entry.get("session_id")), entry):
-            raise TurnRunning(agent=profile.title)
+    for profile in running_turns(state).values():
+        raise TurnRunning(agent=profile.title)
 
 
 def _refuse_unfinished(state: State, found: Destination) -> None:

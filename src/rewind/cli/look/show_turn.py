@@ -6,7 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from rewind.cli.look.list.list_turns import changed
+from rewind.cli.look.list.list_turns import changed, running_turns
 from rewind.cli.output.change_lines import change_lines, painted, renames_in
 from rewind.cli.output.style import paint, path_json
 from rewind.cli.parse.session import note
@@ -48,6 +48,7 @@ class Turn:
     def __init__(self, controller: Controller, row: MapRow, edit: MapRow | None) -> None:
         self.row = row
         self.edit = edit  # what was changed by hand before it
+        self.running = row.session in running_turns(controller, [row])
         self.tools = controller.tools_of(row)
         self.who: dict[bytes, list[str]] = {}
         if row.before and row.after:
@@ -88,8 +89,9 @@ def print_turn(controller: Controller, turn: Turn, name: str) -> None:
     local = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(row.time))
     _fact("asked", f"{local} ({age(row.time)})")
     _fact("before", _checkpoint(row.before))
-    _fact("after", _checkpoint(row.after) if row.after else "not captured: the turn has not ended")
-    _fact("changed", changed(row))
+    state = "is still running" if turn.running else "did not finish"
+    _fact("after", _checkpoint(row.after) if row.after else f"not captured: the turn {state}")
+    _fact("changed", changed(row, turn.running))
     for title, paths in turn.groups().items():
         _print_group(controller, f"by {title}", row, paths)
     for at, command in enumerate(turn.tools.commands[:_COMMANDS]):

@@ -1,11 +1,13 @@
 """List all your projects that have checkpoints, also those whose directory is gone.
 
 The checkpoints of a project that is gone can be written to another directory:
-`rewind -C /path/that/was restore last --to DIR`.
+`rewind -C /path/that/was restore last --to DIR`. If another project is at that path now, name the
+directory that the list shows.
 """
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from rewind.cli.output.style import paint
@@ -48,7 +50,8 @@ def run(args: Args) -> int:
         _print(one)
     gone = next((one for one in found if not one.exists and one.mode == "global"), None)
     if gone:
-        note(f"To bring one back: rewind -C {safe(gone.root)} restore last --to DIR")
+        named = gone.state if gone.replaced else gone.root
+        note(f"To bring one back: rewind -C {safe(shlex.quote(named))} restore last --to DIR")
     return 0
 
 
@@ -60,7 +63,8 @@ def _json(one: ProjectInfo) -> ProjectJson:
 def _print(one: ProjectInfo) -> None:
     facts = [plural(one.checkpoints, "checkpoint"), f"last {_shown(one.last)}" if one.last else "",
              plural(len(one.places), "work tree") + " besides" if one.places else "",
-             "in the project" if one.mode == "project" else "", "" if one.exists else "directory gone"]
+             "in the project" if one.mode == "project" else "",
+             f"replaced; see {one.state}" if one.replaced else "" if one.exists else "directory gone"]
     print(f"{safe(one.root)}  {paint(', '.join(fact for fact in facts if fact), 'dim')}")
 
 

@@ -104,8 +104,8 @@ def _tell_remaining(plan: Uninstall) -> None:
     print("The checkpoints of these projects stay:")
     for one in plan.remaining:
         print(f"  {safe(one.root)}  in {safe(one.state)}")
-    first = plan.remaining[0].state
-    print(f"To remove them: rm -rf {safe(shlex.quote(first))}")
+    states = " ".join(shlex.quote(one.state) for one in plan.remaining)
+    print(f"To remove them: rm -rf {safe(states)}")
 
 
 def _json(plan: Uninstall, done: Uninstalled | None, dry_run: bool = True) -> UninstallJson:

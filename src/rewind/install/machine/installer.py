@@ -18,7 +18,7 @@ from rewind.install.machine.library import own_package, put_library
 from rewind.install.machine.scripts import program_text, shim_text
 from rewind.install.machine.system import Notes, System, read_baked
 from rewind.install.machine.ui_packages import add_packages, fits
-from rewind.install.plugin import make_missing, plugin_folder, put_plugin
+from rewind.install.plugin import make_missing, missing_above, plugin_folder, put_plugin
 from rewind.install.settings.register import register, registered, unregister
 from rewind.lock import Lock
 
@@ -134,7 +134,9 @@ def install(plan: Plan, program: str = "", say: Say = lambda text: None) -> Inst
     except OSError as error:
         raise StateUnwritable(reason=error.strerror or str(error), path=system.folder) from None
     _write_tier(plan, done)
+    missing = [path for profile in plan.agents for path in missing_above(hooks_home(profile) or "/")]
     done.hooks = register_hooks(plan.agents, plan.tier, system.shim, create=plan.named)
+    _note_made(system, notes, missing)
     if plan.plugin:
         _put_plugins(plan, done, notes)
     done.warnings += [text for one in done.hooks for text in (one.consent, one.note) if text]
@@ -242,6 +244,14 @@ def _with_each(agents: list[Profile], change: Callable[[Profile], list[str]]) ->
     return found
 
 
+def _note_made(system: System, notes: Notes, missing: list[str]) -> None:
+    """Of directories that were missing, those that are there now."""
+    made = {path for path in missing if os.path.isdir(path)}
+    if made:
+        notes.made.update(made)
+        system.write_notes(notes)
+
+
 def _put_plugins(plan: Plan, done: Installed, notes: Notes) -> None:
     """Into the clients whose hooks are ours; an upgrade renews those that are there."""
     system = plan.system
@@ -256,9 +266,7 @@ def _put_plugins(plan: Plan, done: Installed, notes: Notes) -> None:
                                  f" {error.strerror or error}. Everything else works without it.")
             continue
         done.plugins.append(folder)
-        if made:
-            notes.made.update(made)
-            system.write_notes(notes)
+        _note_made(system, notes, made)
 
 
 def _add_ui(plan: Plan, done: Installed, say: Say) -> None:

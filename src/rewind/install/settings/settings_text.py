@@ -153,6 +153,9 @@ class Style:
 def read_root(text: str, file: str) -> Box:
     """The object that the text holds."""
     body = text[len(BOM):] if text.startswith(BOM) else text
+    if not body.strip():
+        raise SettingsUnreadable(file=file, problem="it is empty",
+                                 hint="Nothing was written. Delete it, or write {} into it, then try again.")
     try:
         found = _DECODER.decode(body)
     except json.JSONDecodeError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import time
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from chat_scene import client_is_running
 from cli.conftest import InProcess
 from cli.graph_cases import CASES
 from cli.test_main import on_terminal
@@ -206,9 +208,17 @@ def test_json_has_checkpoints_turns_edits_and_here(story: Story) -> None:
 def test_a_turn_that_is_not_over_says_so(cli: InProcess) -> None:
     story = Story(cli)
     story.turn("still at it", end=False)
+    recorded = {"session_id": story.session, "agent": "claude", "running": True,
+                "transcript_path": str(story.path)}
+    (story.cli.state / "session.json").write_text(json.dumps(recorded))
+    client = client_is_running(cli.home, story.session, status="busy")
     assert columns_of(story)[0][5] == "running"
     story.save("PreToolUse", tool="Edit")
-    assert columns_of(story)[0][5] == "running"
+    assert columns_of(story)[0][5] == "running" and "is still running" in cli.ok("show", "t1").out
+    client_is_running(cli.home, story.session, status="idle")  # Esc: no hook hears of it
+    assert columns_of(story)[0][5] == "unfinished" and "did not finish" in cli.ok("show", "t1").out
+    client.unlink()  # it was killed
+    assert columns_of(story)[0][5] == "unfinished"
 
 
 def test_an_interrupted_turn_is_charged_with_what_came_until_the_next_prompt(cli: InProcess) -> None:

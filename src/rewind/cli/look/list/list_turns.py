@@ -28,7 +28,8 @@ _TO_THE_RIGHT = ("number", "age")
 class Cells:
     """One row as text, column by column; nothing is cut yet."""
 
-    def __init__(self, row: MapRow, text: str, graph: str, several: bool, now: float, place: str) -> None:
+    def __init__(self, row: MapRow, text: str, graph: str, several: bool, now: float, place: str,
+                 running: bool) -> None:
         self.row = row
         self.place = place  # the work tree or lane it is of, if that is not the one that is asked about
         self.text = text
@@ -36,13 +37,13 @@ class Cells:
         self.graph = graph
         self.turn = f"t{row.turn}" if row.turn else ""
         self.age = age(row.time, now).removesuffix(" ago") if row.time else ""
-        self.changes = changed(row)
+        self.changes = changed(row, running)
         self.session = (row.session or "")[:8] if several else ""
         self.name = row.record.name if row.record else row.op.id if row.op else ""
 
 
 def all_cells(controller: Controller, rows: list[MapRow], graphs: list[str]) -> list[Cells]:
-    now = time.time()
+    now, running = time.time(), running_turns(controller, rows)
     several = len({row.session for row in rows if row.session}) > 1
     incomplete, own = controller.incomplete(), controller.place
     found = []
@@ -52,8 +53,13 @@ def all_cells(controller: Controller, rows: list[MapRow], graphs: list[str]) -> 
             text = f"incomplete: {incomplete[row.record.name].text}  {text}"
         at = row.record or row.after
         place = at.place if at and at.place != own else ""
-        found.append(Cells(row, text, graph, several, now, place))
+        found.append(Cells(row, text, graph, several, now, place, row.session in running))
     return found
+
+
+def running_turns(controller: Controller, rows: list[MapRow]) -> set[str]:
+    """The sessions in which a turn is running, if one of these rows may be such a turn."""
+    return controller.running_turns() if any(row.kind == "turn" and not row.after for row in rows) else set()
 
 
 def graph_of(rows: list[MapRow]) -> list[str]:
@@ -157,10 +163,12 @@ def _changes_cell(one: Cells, width: int) -> str:
     return (paint(one.changes, "dim") if quiet else text) + " " * (width - cells(one.changes))
 
 
-def changed(row: MapRow) -> str:
-    """`+12 −3 in 2 files`; `!` before it where much was deleted."""
+def changed(row: MapRow, running: bool) -> str:
+    """`+12 −3 in 2 files`; `!` before it where much was deleted. `running`: a turn of its session is."""
+    if row.changes is None and row.kind == "turn" and not row.after:
+        return "running" if running else "unfinished"
     if row.changes is None:
-        return "running" if row.kind == "turn" and not row.after else "…" if row.before and row.after else ""
+        return "…" if row.before and row.after else ""
     found = amount_of(row.changes)
     mark = "! " if found and is_large_deletion(row.changes) else ""
     return mark + (found or "no change")
