@@ -198,6 +198,20 @@ class TestManyCheckpoints:
         page.wait_until(lambda: page.page.locator(".point").count() > shown)
 
 
+def test_what_is_written_from_right_to_left_begins_at_the_right(page: Rewind, home: Path, project: Path) -> None:
+    other = Agent(home, project, FRESH, "Arabic")
+    other.turn("أضف سلة تسوق، ثم اكتب الاختبارات please", answer="تمت إضافة السلة: `cart.py`.\n\n1. أولاً", hooks=False)
+    page.choose("Arabic")
+    expect(page.turn(1).locator("ol")).to_be_visible()
+    ends = page.page.evaluate("""[...document.querySelectorAll('.prompt, .answer p, .answer li')].map(n => {
+        const range = document.createRange(), box = n.getBoundingClientRect();
+        range.selectNodeContents(n);
+        return box.right - range.getBoundingClientRect().right < 40;
+    })""")
+    assert ends == [True, True, True]
+    assert page.turn(1).locator("ol").evaluate("n => getComputedStyle(n).direction") == "rtl"
+
+
 def test_fast_forward_with_the_code_leaves_nothing_behind(page: Rewind, project: Path) -> None:
     before = {p: p.read_bytes() for p in project.rglob("*") if p.is_file() and ".agent" not in p.parts}
     page.rewind_to(3, code=True)
