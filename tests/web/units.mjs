@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-const {bytes, duration, oneLine, plural} = await import('./static/core/format.js');
+const {bytes, duration, oneLine, plural, visible} = await import('./static/core/format.js');
 const {current, to} = await import('./static/core/route.js');
 const {oneAtATime} = await import('./static/core/order.js');
 const {runsOf, stepWords} = await import('./static/turns/worklog.js');
@@ -27,6 +27,12 @@ test('numbers as people read them', () => {
   assert.equal(duration(7260), '2 h 1 min');
   assert.equal(duration(null), '');
   assert.equal(oneLine(' a\n b ', 10), 'a b');
+});
+
+test('what steers a text unseen is written out, and what joins letters stays', () => {
+  assert.equal(visible('invoice\u202efdp.exe'), 'invoice\\u202efdp.exe');
+  assert.equal(oneLine('\x1b[31mred\x1b[0m'), '\\x1b[31mred\\x1b[0m');
+  assert.equal(visible('👩\u200d👧 می\u200cخواهم'), '👩\u200d👧 می\u200cخواهم');
 });
 
 test('steps fold only where there are several', () => {
