@@ -78,6 +78,19 @@ class TestFollowingALiveSession:
         press(page, "r")
         expect(page.dialog).to_contain_text("turn 3")
 
+    def test_the_number_of_turns_grows_far_from_the_end(self, page: Rewind, home: Path, project: Path) -> None:
+        long = Agent(home, project, FRESH, "Long")
+        for number in range(1, 121):
+            long.talk.prompt(f"Question {number}")
+            long.talk.answer(f"Answer {number}")
+        long.flush()
+        page.go(f"session/{FRESH}/5")
+        expect(page.counter).to_have_text("Turn 5 of 120")
+        page.settled()
+        long.turn("And another", hooks=False)
+        expect(page.page.get_by_role("button", name="1 new turn below")).to_be_visible()
+        expect(page.counter).to_have_text("Turn 5 of 121")
+
     def test_a_turn_asks_for_little(self, page: Rewind, agent: Agent) -> None:
         expect(page.page.locator(".status")).to_contain_text("Live")
         page.settled()
