@@ -94,8 +94,7 @@ def test_a_branch_that_is_being_deleted_is_not_read(page: Rewind) -> None:
 
 def test_branches_are_deleted_together_and_brought_back(page: Rewind, home: Path, project: Path) -> None:
     page.choose(ROOT)
-    unfold(page)
-    page.tree.get_by_role("button", name="Select").click()
+    page.tree.get_by_role("button", name="Select").click()  # which shows the branches
     expect(page.row(ROOT).get_by_role("checkbox")).to_be_disabled()
     for name in ("From the tests", "Without the database"):
         page.row(name).get_by_role("checkbox").check()

@@ -78,6 +78,20 @@ class TestFollowingALiveSession:
         press(page, "r")
         expect(page.dialog).to_contain_text("turn 3")
 
+    def test_the_number_of_turns_grows_far_from_the_end(
+            self, page: Rewind, home: Path, project: Path) -> None:
+        long = Agent(home, project, FRESH, "Long")
+        for number in range(1, 121):
+            long.talk.prompt(f"Question {number}")
+            long.talk.answer(f"Answer {number}")
+        long.flush()
+        page.go(f"session/{FRESH}/5")
+        expect(page.counter).to_have_text("Turn 5 of 120")
+        page.settled()
+        long.turn("And another", hooks=False)
+        expect(page.page.get_by_role("button", name="1 new turn below")).to_be_visible()
+        expect(page.counter).to_have_text("Turn 5 of 121")
+
     def test_a_turn_asks_for_little(self, page: Rewind, agent: Agent) -> None:
         expect(page.page.locator(".status")).to_contain_text("Live")
         page.settled()
@@ -196,6 +210,22 @@ class TestManyCheckpoints:
         shown = page.page.locator(".point").count()
         more.click()
         page.wait_until(lambda: page.page.locator(".point").count() > shown)
+
+
+def test_what_is_written_from_right_to_left_begins_at_the_right(
+        page: Rewind, home: Path, project: Path) -> None:
+    other = Agent(home, project, FRESH, "Arabic")
+    other.turn("أضف سلة تسوق، ثم اكتب الاختبارات please", hooks=False,
+               answer="تمت إضافة السلة: `cart.py`.\n\n1. أولاً")
+    page.choose("Arabic")
+    expect(page.turn(1).locator("ol")).to_be_visible()
+    ends = page.page.evaluate("""[...document.querySelectorAll('.prompt, .answer p, .answer li')].map(n => {
+        const range = document.createRange(), box = n.getBoundingClientRect();
+        range.selectNodeContents(n);
+        return box.right - range.getBoundingClientRect().right < 40;
+    })""")
+    assert ends == [True, True, True]
+    assert page.turn(1).locator("ol").evaluate("n => getComputedStyle(n).direction") == "rtl"
 
 
 def test_fast_forward_with_the_code_leaves_nothing_behind(page: Rewind, project: Path) -> None:

@@ -25,7 +25,7 @@ THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 OVERFLOW = """() => [...document.querySelectorAll('body *')].filter(n => {
     const box = n.getBoundingClientRect();
     if (!box.width || !box.height || box.right <= innerWidth + 1) return false;
-    for (let up = n.parentElement; up; up = up.parentElement) {
+    for (let up = n.parentElement; up !== document.body; up = up.parentElement) {
         const inside = up.getBoundingClientRect().right <= innerWidth + 1;
         if (inside && getComputedStyle(up).overflowX !== 'visible') return false;
     }
@@ -174,6 +174,26 @@ def test_what_opens_over_the_page_fits_on_a_phone(phone: Rewind) -> None:
     fits("dialog")
     page.get_by_role("button", name="Help").click()
     fits("dialog")
+
+
+PARTS = ".turn-head > :not(.grow), .turn-bar > *"
+CUT = """parts => [...document.querySelectorAll(parts)].filter(n => {
+    const box = n.getBoundingClientRect(), room = n.closest('.column, main').getBoundingClientRect();
+    return box.width && box.right > room.right + 1;
+}).map(n => n.className + ': ' + n.innerText)"""
+
+
+@pytest.mark.parametrize("width", [768, 1000, 1120, 1280])
+def test_nothing_is_cut_beside_the_tree(page: Rewind, width: int) -> None:
+    page.page.set_viewport_size({"width": width, "height": 800})
+    page.go(f"session/{CART}/4")
+    expect(page.turn(4).locator(".failures")).to_be_visible()
+    places = (f"session/{CART}/4", f"compare/{CART}/{branch_of(page)}", f"review/{CART}/4")
+    for place, sign in zip(places, (".turn-head", ".column .turn-head", ".review-file .counts")):
+        page.go(place)
+        expect(page.page.locator(sign).first).to_be_visible()
+        assert page.page.evaluate(CUT, f"{PARTS}, .review-file > header *") == []
+        assert page.page.evaluate(OVERFLOW) == [], place
 
 
 def test_the_chosen_theme_is_remembered(page: Rewind) -> None:

@@ -7,6 +7,7 @@ import threading
 from typing import Any, Callable
 
 import pytest
+from picture_of import picture
 from scene_tui import SIZE, Person, at_keyboard
 from textual.widgets import ProgressBar
 
@@ -34,6 +35,30 @@ def scene(cli: InProcess) -> Scene:
 
 def files(scene: Scene) -> list[str]:
     return sorted(path.stem for path in scene.cli.project.glob("*.txt"))
+
+
+# what is asked is in view
+
+def test_the_buttons_stay_in_view_below_a_long_plan(scene: Scene) -> None:
+    scene.save("UserPromptSubmit", promptId="p3")
+    scene.do("write many", **{f"many{number:02}": "1\n" for number in range(30)})
+    scene.save("Stop", promptId="p3")
+    for number in range(30):
+        scene.cli.project.joinpath(f"many{number:02}.txt").write_text("2\n")
+
+    async def look(person: Person) -> None:
+        await person.stand_on("write many", PROMPT)
+        await person.press("enter", "2")
+        await person.until(lambda: "Go back (y)" in picture(person.app))
+        await person.press("pagedown", "pagedown", "pagedown", "pagedown")
+        assert "many29.txt" in picture(person.app) and "Go back (y)" in picture(person.app)
+        await person.press("escape", "v")
+        assert person.screen == "Choose"
+        await person.until(lambda: "3 Write conflict markers" in picture(person.app))
+        await person.press("pagedown", "pagedown", "pagedown", "pagedown")
+        assert "… and 10 more" in picture(person.app)
+
+    at_keyboard(scene, SIZE, look)
 
 
 # left at each step

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-const {bytes, duration, oneLine, plural} = await import('./static/core/format.js');
+const {bytes, duration, oneLine, plural, visible} = await import('./static/core/format.js');
 const {current, to} = await import('./static/core/route.js');
 const {oneAtATime} = await import('./static/core/order.js');
 const {runsOf, stepWords} = await import('./static/turns/worklog.js');
@@ -29,6 +29,12 @@ test('numbers as people read them', () => {
   assert.equal(oneLine(' a\n b ', 10), 'a b');
 });
 
+test('what steers a text unseen is written out, and what joins letters stays', () => {
+  assert.equal(visible('invoice\u202efdp.exe'), 'invoice\\u202efdp.exe');
+  assert.equal(oneLine('\x1b[31mred\x1b[0m'), '\\x1b[31mred\\x1b[0m');
+  assert.equal(visible('👩\u200d👧 می\u200cخواهم'), '👩\u200d👧 می\u200cخواهم');
+});
+
 test('steps fold only where there are several', () => {
   const runs = runsOf([tool('read'), tool('edit'), text, tool('run'), {kind: 'thinking'}, tool('run', true)]);
   assert.deepEqual(runs.map(one => [one.run, one.blocks.map(([, index]) => index)]), [
@@ -46,6 +52,7 @@ test('a run says what was done', () => {
 test('figures in words', () => {
   assert.equal(changeWords({files: 0}), '');
   assert.equal(changeWords({files: 2, added: 138, removed: 6}), '+138 −6 in 2 files');
+  assert.equal(changeWords({files: 999, added: 5, removed: 0, counted: false}), 'at least +5 −0 in 999 files');
   assert.equal(figureWords({files: 1, added: 1, removed: 0, failures: 2, seconds: 5}), '+1 −0 in 1 file, 2 failures, 5 s');
 });
 

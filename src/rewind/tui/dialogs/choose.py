@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual.app import ComposeResult
+from textual.binding import Binding
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -31,7 +32,8 @@ class Choose(Dialog["str | None"]):
 
     DEFAULT_CSS = "Choose OptionList { height: auto; margin: 1 0; }"
     BINDINGS = [("escape,q", "leave"), ("1", "take(0)"), ("2", "take(1)"), ("3", "take(2)"), ("j", "move(1)"),
-                ("k", "move(-1)")]
+                ("k", "move(-1)"), Binding("pagedown", "scroll(8)", priority=True),
+                Binding("pageup", "scroll(-8)", priority=True)]
 
     def __init__(self, title: str, body: list[Text], choices: Sequence[Choice],
                  disabled: dict[str, str] | None = None) -> None:

@@ -20,7 +20,7 @@ BOX = """
     border: round $primary; background: $surface; padding: 1 2;
     border-title-color: $text; border-title-style: bold;
 }
-.dialog .body { height: auto; max-height: 1fr; scrollbar-size-vertical: 1; }
+.dialog .body { height: auto; scrollbar-size-vertical: 1; }
 .dialog OptionList { background: $surface; padding: 0; }
 .dialog OptionList, .dialog OptionList:focus { border: none; }
 .dialog .buttons { height: 1; margin-top: 1; align-horizontal: right; }
@@ -43,6 +43,17 @@ class Dialog(ModalScreen[Result]):
         box = Vertical(classes="box")
         box.border_title = self.heading
         return box
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._leave_room)
+
+    def _leave_room(self) -> None:
+        """What can be pressed stays in view: only the text above it is cut, and scrolls."""
+        for text in self.query(".box > .body"):
+            box = self.query_one(".box")
+            others = sum(part.outer_size.height + part.styles.margin.height
+                         for part in box.children if part is not text)
+            text.styles.max_height = max(1, self.size.height * 9 // 10 - box.gutter.height - others)
 
     def action_leave(self) -> None:
         self.dismiss(None)

@@ -33,6 +33,7 @@ FORK_HOW = (("theirs", "Take the fork's version", "in conflicts, its lines repla
             ("ours", "Keep what is there now", "in conflicts, nothing changes; the rest of the fork comes"),
             _HOW[2])
 _DONE = {"Revert": "Reverted", "Bring back": "Brought back", "Adopt": "Adopted"}
+_NAMED = 20  # conflicts
 _STAYS = "Everything else stays as it is. Rewind saves the current state first; U undoes it."
 
 
@@ -90,9 +91,11 @@ async def _settled(app: Frame, title: str, target: MakeTarget, what: str,
         plan = await make_plan(app, target(how), what)
         if plan is None or plan.code is None or not plan.code.conflicts:
             return plan
-        count = plural(len(plan.code.conflicts), "conflict")
-        body = [Text(f"{count}. Nothing is written before you choose.", "bold"),
-                *[_remarked("! ", "red", kept) for kept in plan.code.conflicts[:20]]]
+        conflicts = plan.code.conflicts
+        body = [Text(f"{plural(len(conflicts), 'conflict')}. Nothing is written before you choose.", "bold"),
+                *[_remarked("! ", "red", kept) for kept in conflicts[:_NAMED]]]
+        if len(conflicts) > _NAMED:
+            body.append(Text(f"… and {len(conflicts) - _NAMED:,} more"))
         choices = [choice for choice in ways if choice[0] != how]
         chosen = await app.push_screen_wait(Choose(title, body, choices))
         if chosen is None:

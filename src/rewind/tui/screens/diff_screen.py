@@ -27,7 +27,7 @@ from rewind.tui.screens.help import diff_help
 if TYPE_CHECKING:
     from rewind.checkpoint.map.by_session import Item
 
-_NOTHING = "Nothing differs here. Press n to see what changed since then, or Esc to go back to the list."
+_NOTHING = "Nothing differs here. n: what changed since; Esc: back."
 
 
 class DiffScreen(Screen[bool]):

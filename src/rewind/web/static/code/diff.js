@@ -6,7 +6,7 @@ import {api} from '../core/api.js';
 import {linesView} from './lines.js';
 import {openModal} from '../parts/modal.js';
 import {readInto} from '../parts/states.js';
-import {plural} from '../core/format.js';
+import {plural, visible} from '../core/format.js';
 
 const MOST_FILES = 1000;
 const LETTERS = {added: 'A', modified: 'M', deleted: 'D'};
@@ -41,8 +41,8 @@ export function pathText(path) {
   return h(
     'span.path',
     {title: path},
-    h('span.path-dir', path.slice(0, cut)),
-    h('span.path-name', path.slice(cut)),
+    h('span.path-dir', visible(path.slice(0, cut))),
+    h('span.path-name', visible(path.slice(cut))),
   );
 }
 

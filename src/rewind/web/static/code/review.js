@@ -6,7 +6,7 @@ import {api} from '../core/api.js';
 import {state} from '../core/state.js';
 import {to} from '../core/route.js';
 import {LATER} from '../core/keyboard.js';
-import {plural, sessionTitle} from '../core/format.js';
+import {plural, sessionTitle, visible} from '../core/format.js';
 import {emptyState, loadingState, readInto} from '../parts/states.js';
 import {openRewind} from '../plans/rewind.js';
 import {openHunk, openRestore} from '../plans/restore.js';
@@ -81,7 +81,7 @@ export class ReviewView extends View {
         h(
           'p.meta',
           h('span', plural(found.files.length + found.more, 'file')),
-          h('span', counts(found.added, found.removed)),
+          h('span', found.counted === false ? 'at least ' : null, counts(found.added, found.removed)),
         ),
     });
   }
@@ -131,7 +131,7 @@ export class ReviewView extends View {
     return [...folders.keys()].sort().map(folder =>
       h(
         'section',
-        folder ? h('h2.folder-name.clip', {title: folder}, folder) : null,
+        folder ? h('h2.folder-name.clip', {title: folder}, visible(folder)) : null,
         listOf('ul', folders.get(folder), file => this.link(file, file.path.slice(folder.length))),
       ),
     );
@@ -142,7 +142,7 @@ export class ReviewView extends View {
       'button.review-link',
       {title: file.path, onclick: () => this.showFile(file.path)},
       statusLetter(file.status),
-      h('span.clip', name),
+      h('span.clip', visible(name)),
       fileCounts(file),
     );
   }

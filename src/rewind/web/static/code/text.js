@@ -10,5 +10,6 @@ export function prose(html) {
   for (const head of node.querySelectorAll('.code > .code-head')) {
     head.append(copyButton(() => head.nextElementSibling.textContent, 'Copy this code'));
   }
+  for (const list of node.querySelectorAll('ul, ol')) list.dir = 'auto'; // its marks stand where it begins
   return node;
 }

@@ -74,11 +74,17 @@ export function inProject(text) {
   return root ? String(text ?? '').replaceAll(`${root}/`, '') : String(text ?? '');
 }
 
+/** What cannot be seen but changes how the rest reads, written out: `\u202e` would turn `gpj.exe` around. */
+export function visible(text) {
+  return String(text ?? '').replace(
+    /[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu,
+    c => (c > '\xff' ? '\\u' : '\\x') + c.codePointAt(0).toString(16).padStart(c > '\xff' ? 4 : 2, '0'),
+  );
+}
+
 /** One line, cut at a length. */
 export function oneLine(text, length = 120) {
-  const line = String(text ?? '')
-    .replace(/\s+/g, ' ')
-    .trim();
+  const line = visible(String(text ?? '').replace(/\s+/g, ' ').trim());
   return line.length > length ? `${line.slice(0, length - 1)}…` : line;
 }
 

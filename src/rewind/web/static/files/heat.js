@@ -1,7 +1,7 @@
 // How often a file changed, as a colour and a number.
 
 import {h} from '../core/element.js';
-import {age, plural} from '../core/format.js';
+import {age, number, plural} from '../core/format.js';
 
 const LEVELS = 4;
 
@@ -20,7 +20,7 @@ export function heat(entry, most) {
     `span.heat.heat-${heatLevel(entry.hottest, most)}`,
     {title: `Changed ${plural(entry.changes, 'time')}${when}`},
     h('span.visually-hidden', ', changed '),
-    String(entry.changes),
+    number(entry.changes),
     h('span.visually-hidden', entry.changes === 1 ? ' time' : ' times'),
   );
 }

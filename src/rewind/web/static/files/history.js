@@ -34,7 +34,7 @@ function version(change, path, point, bringBack) {
       'div.version-line',
       statusLetter(change.status),
       there ? h('a.version-open', {href, 'aria-current': current ? 'true' : null, title}, time) : time,
-      counts(change.added, change.removed),
+      change.added || change.removed ? counts(change.added, change.removed) : null,
       h('span.grow'),
       there && iconButton('rewind', `Bring back the version of ${when}`, back, {title: BACK}),
     ),
@@ -54,7 +54,7 @@ function about(change) {
   return h(
     'a',
     {href: to.session(sessionId, turn), title: `Open turn ${turn}`},
-    h('strong', `Turn ${turn}`),
+    h('strong', `After turn ${turn}`),
     ` ${oneLine(text, 140)}`,
   );
 }

@@ -5,7 +5,7 @@ import {icon} from '../parts/icons.js';
 import {api} from '../core/api.js';
 import {afterPause} from '../core/order.js';
 import {to} from '../core/route.js';
-import {plural} from '../core/format.js';
+import {plural, visible} from '../core/format.js';
 import {loadingState, showError} from '../parts/states.js';
 import {heat} from './heat.js';
 
@@ -130,12 +130,12 @@ export class FileTree {
       `button.tree-row.tree-folder${entry.gone ? '.gone' : ''}`,
       {'aria-expanded': String(open), onclick: () => this.toggle(entry.path)},
       icon('chevron'),
-      h('span.clip', entry.name),
+      h('span.clip', visible(entry.name)),
     );
   }
 
   file(entry) {
-    const name = this.words ? entry.path : entry.name;
+    const name = visible(this.words ? entry.path : entry.name);
     if (entry.kind === 'uncovered')
       return h('span.tree-row.muted', {title: 'Not captured'}, icon('file'), h('span.clip', name));
     return h(

@@ -11,6 +11,8 @@ import {askName, confirm, openModal} from '../parts/modal.js';
 import {say, sayError} from '../parts/toast.js';
 
 const NOT_OURS = 'Rewind did not make this session, so it leaves it alone.';
+const ONE_TO_TRASH = "It goes to Rewind's trash, and you can undo this. The session it came from stays.";
+const MANY_TO_TRASH = "They go to Rewind's trash, and you can undo this. The sessions they came from stay.";
 
 export function branchActions(session) {
   const reason = session.madeByRewind ? null : NOT_OURS;
@@ -57,7 +59,7 @@ export async function deleteBranches(ids) {
     [
       listOf('ul.plain-list', sessions.slice(0, 12), sessionTitle),
       sessions.length > 12 ? h('p', `and ${sessions.length - 12} more`) : '',
-      h('p.muted', "They go to Rewind's trash, and you can undo this. The sessions they came from stay."),
+      h('p.muted', sessions.length === 1 ? ONE_TO_TRASH : MANY_TO_TRASH),
     ].filter(Boolean),
     `Delete ${sessions.length === 1 ? 'branch' : plural(sessions.length, 'branch', 'branches')}`,
     'danger',

@@ -158,7 +158,7 @@ export class Tree {
   }
 
   isOpen(session, children) {
-    if (this.words) return true;
+    if (this.words || this.choosing) return true; // branches are what can be chosen
     if (this.folded.has(session.sessionId)) return false;
     return this.open.has(session.sessionId) || children.some(c => this.leadsToSelected(c));
   }

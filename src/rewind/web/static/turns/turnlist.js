@@ -380,6 +380,7 @@ export class TurnList extends EventTarget {
     }
     if (!complete) {
       this.space();
+      this.changed();
       return total === had;
     }
     // The last two: what the one before changed is known when the next begins.
