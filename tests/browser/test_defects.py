@@ -78,7 +78,8 @@ class TestFollowingALiveSession:
         press(page, "r")
         expect(page.dialog).to_contain_text("turn 3")
 
-    def test_the_number_of_turns_grows_far_from_the_end(self, page: Rewind, home: Path, project: Path) -> None:
+    def test_the_number_of_turns_grows_far_from_the_end(
+            self, page: Rewind, home: Path, project: Path) -> None:
         long = Agent(home, project, FRESH, "Long")
         for number in range(1, 121):
             long.talk.prompt(f"Question {number}")
@@ -211,9 +212,11 @@ class TestManyCheckpoints:
         page.wait_until(lambda: page.page.locator(".point").count() > shown)
 
 
-def test_what_is_written_from_right_to_left_begins_at_the_right(page: Rewind, home: Path, project: Path) -> None:
+def test_what_is_written_from_right_to_left_begins_at_the_right(
+        page: Rewind, home: Path, project: Path) -> None:
     other = Agent(home, project, FRESH, "Arabic")
-    other.turn("أضف سلة تسوق، ثم اكتب الاختبارات please", answer="تمت إضافة السلة: `cart.py`.\n\n1. أولاً", hooks=False)
+    other.turn("أضف سلة تسوق، ثم اكتب الاختبارات please", hooks=False,
+               answer="تمت إضافة السلة: `cart.py`.\n\n1. أولاً")
     page.choose("Arabic")
     expect(page.turn(1).locator("ol")).to_be_visible()
     ends = page.page.evaluate("""[...document.querySelectorAll('.prompt, .answer p, .answer li')].map(n => {

@@ -176,6 +176,7 @@ def test_what_opens_over_the_page_fits_on_a_phone(phone: Rewind) -> None:
     fits("dialog")
 
 
+PARTS = ".turn-head > :not(.grow), .turn-bar > *"
 CUT = """parts => [...document.querySelectorAll(parts)].filter(n => {
     const box = n.getBoundingClientRect(), room = n.closest('.column, main').getBoundingClientRect();
     return box.width && box.right > room.right + 1;
@@ -191,7 +192,7 @@ def test_nothing_is_cut_beside_the_tree(page: Rewind, width: int) -> None:
     for place, sign in zip(places, (".turn-head", ".column .turn-head", ".review-file .counts")):
         page.go(place)
         expect(page.page.locator(sign).first).to_be_visible()
-        assert page.page.evaluate(CUT, ".turn-head > :not(.grow), .turn-bar > *, .review-file > header *") == []
+        assert page.page.evaluate(CUT, f"{PARTS}, .review-file > header *") == []
         assert page.page.evaluate(OVERFLOW) == [], place
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
+import pytest
+
 from rewind.web.server.key import new_key, remember, remembered
 from web.scene import Shop
 from web.site import Site
@@ -40,6 +42,15 @@ def test_where_the_files_stand_moves_with_a_restore(site: Site) -> None:
     turns = site.of_session("shape")["turns"]
     site.does("restore_checkpoint", name=turns[2]["from"])
     assert site.of_session("shape")["here"] == 2
+
+
+def test_a_review_of_very_many_files_says_that_it_has_not_counted_all(
+        site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = site.get("/api/review", session=site.session, turn=1, last=3)
+    monkeypatch.setattr("rewind.web.reads.review._COUNTED", 1)
+    found = site.get("/api/review", session=site.session, turn=1, last=3)
+    assert (whole["counted"], found["counted"]) == (True, False) and len(found["files"]) > 1
+    assert found["added"] < whole["added"]
 
 
 def test_a_turn_is_reviewed(site: Site) -> None:

@@ -52,6 +52,7 @@ test('a run says what was done', () => {
 test('figures in words', () => {
   assert.equal(changeWords({files: 0}), '');
   assert.equal(changeWords({files: 2, added: 138, removed: 6}), '+138 −6 in 2 files');
+  assert.equal(changeWords({files: 999, added: 5, removed: 0, counted: false}), 'at least +5 −0 in 999 files');
   assert.equal(figureWords({files: 1, added: 1, removed: 0, failures: 2, seconds: 5}), '+1 −0 in 1 file, 2 failures, 5 s');
 });
 

@@ -202,6 +202,7 @@ class Review(Ends):
     words: Ends
     files: list[ChangedFile]
     more: int
+    counted: bool
     added: int
     removed: int
 

@@ -38,8 +38,8 @@ def review(controller: Controller, query: Query) -> answers.Review:
             counts = one.counts if one else None
             files.append({"path": shapes.path_text(change[0]), "status": status_of(*change[1:]),
                           "added": counts and counts[0], "removed": counts and counts[1]})
-        more = max(0, len(difference.changes) - _MOST_FILES)
-    return {"from": start, "to": end, "words": words, "files": files, "more": more,
+        more, counted = max(0, len(difference.changes) - _MOST_FILES), len(difference.changes) <= _COUNTED
+    return {"from": start, "to": end, "words": words, "files": files, "more": more, "counted": counted,
             "added": sum(one["added"] or 0 for one in files),
             "removed": sum(one["removed"] or 0 for one in files)}
 

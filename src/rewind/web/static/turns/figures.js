@@ -4,14 +4,16 @@ import {h} from '../core/element.js';
 import {icon} from '../parts/icons.js';
 import {duration, number, plural} from '../core/format.js';
 
-/** `+138 −6 in 2 files`, or nothing. */
-export function changeWords({added, removed, files}) {
+/** `+138 −6 in 2 files`, or nothing; where not all lines were counted, there are at least so many. */
+export function changeWords({added, removed, files, counted}) {
   if (!files) return '';
-  return `+${number(added || 0)} −${number(removed || 0)} in ${plural(files, 'file')}`;
+  const least = counted === false ? 'at least ' : '';
+  return `${least}+${number(added || 0)} −${number(removed || 0)} in ${plural(files, 'file')}`;
 }
 
-export function changeNodes({added, removed, files}) {
+export function changeNodes({added, removed, files, counted}) {
   return [
+    counted === false ? h('span.in-files', 'at least ') : null,
     h('span.plus', `+${number(added || 0)}`),
     ' ',
     h('span.minus', `−${number(removed || 0)}`),
@@ -22,7 +24,8 @@ export function changeNodes({added, removed, files}) {
 export function changesOf(turn) {
   const {changes} = turn;
   if (!changes) return {files: 0};
-  return {added: changes.added, removed: changes.removed, files: changes.files.length + (changes.more || 0)};
+  const {added, removed, counted} = changes;
+  return {added, removed, counted, files: changes.files.length + (changes.more || 0)};
 }
 
 export function failureNode(count) {
