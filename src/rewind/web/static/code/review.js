@@ -81,7 +81,7 @@ export class ReviewView extends View {
         h(
           'p.meta',
           h('span', plural(found.files.length + found.more, 'file')),
-          h('span', found.counted ? null : 'at least ', counts(found.added, found.removed)),
+          h('span', found.counted === false ? 'at least ' : null, counts(found.added, found.removed)),
         ),
     });
   }
