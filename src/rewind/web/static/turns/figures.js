@@ -7,7 +7,8 @@ import {duration, number, plural} from '../core/format.js';
 /** `+138 −6 in 2 files`, or nothing; where not all lines were counted, there are at least so many. */
 export function changeWords({added, removed, files, counted}) {
   if (!files) return '';
-  return `${counted === false ? 'at least ' : ''}+${number(added || 0)} −${number(removed || 0)} in ${plural(files, 'file')}`;
+  const least = counted === false ? 'at least ' : '';
+  return `${least}+${number(added || 0)} −${number(removed || 0)} in ${plural(files, 'file')}`;
 }
 
 export function changeNodes({added, removed, files, counted}) {
