@@ -1031,6 +1031,12 @@ class Controller:
 
         return compared()
 
+    def ends(self, text: str) -> tuple[str, str | None] | None:
+        """What to compare to see what a range did, `t2..t4` or `A..B`; None where the text is no range."""
+        from rewind.checkpoint.select.spans import ends
+
+        return ends(self._fresh, text)
+
     def _side(self, name: str, stack: ExitStack) -> Side:
         record = self.find(name)
         source = stack.enter_context(self.source(record))

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from chat_scene import Turns
+from cli.conftest import InProcess
 from rewind.cli.output.patch import for_terminal
 from rewind.snapshot.diff.patch import quoted
 from rewind_cli import Rewind, differences, paths_of, tree_state
@@ -28,6 +30,21 @@ def test_diff_between_two_checkpoints(two: Rewind) -> None:
     assert "new file mode 100644\n--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+new\n" in text
     back = two.ok("diff", "last", "prev").out
     assert "deleted file mode 100644\n--- a/new.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-new\n" in back
+
+
+def test_a_range_of_checkpoints_is_what_changed_between_them(two: Rewind) -> None:
+    assert two.ok("diff", "prev..last").out == two.ok("diff", "prev", "last").out
+    assert "Not a range: prev.." in two.fails(2, "diff", "prev..")
+
+
+def test_a_range_of_turns_is_what_they_did(cli: InProcess) -> None:
+    turns = Turns(cli)
+    for number in range(1, 5):
+        turns.turn(f"task {number}", work=f"{number}\n")
+    turns.write(work="by hand\n")
+    patch = cli.ok("diff", "t2..t3").out.splitlines()
+    assert [line for line in patch if line in ("-1", "+3")] == ["-1", "+3"]
+    assert "+by hand" not in patch
 
 
 def test_diff_of_nothing_prints_nothing(two: Rewind) -> None:

@@ -71,6 +71,16 @@ def spans(state: State, texts: list[str], session: str | None = None) -> list[Sp
     return sorted(found.values(), key=Span.order)
 
 
+def ends(state: State, text: str) -> tuple[str, str | None] | None:
+    """The checkpoints before and after what a range names, `t2..t4` or `A..B`; None for the second: the
+    project as it is now. None where the text is no range: a prompt may have two dots in it."""
+    if _RANGE not in text or any(map(str.isspace, text)):
+        return None
+    found = _Parser(state, None).spans(text)
+    after = found[-1].after
+    return found[0].before.name, after.name if after else None
+
+
 def all_turns(state: State, session: str | None = None) -> Turns:
     """The turns of a session, that of `back` if none is named. In a project without conversations each
     checkpoint on the line is a turn."""

@@ -60,14 +60,14 @@ if TYPE_CHECKING:
 
 summary = "show what changed between checkpoints, or since one"
 examples = ("rewind diff                   # since the last checkpoint",
-            "rewind diff --stat t4 t4+     # what turn 4 did",
+            "rewind diff --stat t2..t4     # what the turns 2 to 4 did",
             "rewind diff 10m -- src/app.py docs")
 takes_paths = True
 
 
 def arguments(parser: Parser) -> None:
     parser.add_argument("old", nargs="?", default="last", metavar="A",
-                        help="the checkpoint to start from (default: last)")
+                        help="the checkpoint to start from (default: last), or a range: t2..t4, A..B")
     parser.add_argument("new", nargs="?", metavar="B",
                         help="the checkpoint to compare with (default: the project as it is now)")
     parser.add_argument("--stat", action="store_true", help="only count the changed lines of each path")
@@ -79,7 +79,8 @@ def run(args: Args) -> int:
     controller = open_controller(args)
     paths = project_paths(args.paths, controller.project)
     progress = ProgressLine()
-    with controller.diff(args.old, args.new, paths=paths, progress=progress) as difference:
+    old, new = (None if args.new else controller.ends(args.old)) or (args.old, args.new)
+    with controller.diff(old, new, paths=paths, progress=progress) as difference:
         progress.clear()
         if args.json:
             print_json(_json(controller, difference, args.stat))
