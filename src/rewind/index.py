@@ -1,6 +1,6 @@
 """`known-stores.json`, read: which stores this user made or trusted, and which paths they belong to.
 
-A hook reads it for every event, so this file only reads. `checkpoint/known_stores.py` writes.
+A hook reads it for every event, so this file only reads. `checkpoint/project/known_stores.py` writes.
 """
 
 from __future__ import annotations
