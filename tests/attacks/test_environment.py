@@ -1,7 +1,7 @@
 """Variables and modules that somebody else put in the way of the hook or of the program.
 
-That git's own variables do not mislead the ignore rules is in `snapshot/test_gitfiles.py`; what the shim does
-with an interpreter that is not there is in `hooks/test_shim.py`.
+That git's own variables do not mislead the ignore rules is in `snapshot/rules/test_gitfiles.py`; what the
+shim does with an interpreter that is not there is in `hooks/test_shim.py`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Archives made to be imported by somebody else, by way of the real command.
 
 What the reader refuses is tested offence by offence in `store/test_archive.py` and
-`snapshot/test_portable.py`: traversal, absolute names, links out, devices, hard links, duplicates, members
-below links and files, bombs, huge names, sizes and numbers of members, damaged headers, hostile manifests.
-Here: that the command as a whole leaves the world as it was.
+`snapshot/archive/test_portable.py`: traversal, absolute names, links out, devices, hard links, duplicates,
+members below links and files, bombs, huge names, sizes and numbers of members, damaged headers, hostile
+manifests. Here: that the command as a whole leaves the world as it was.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Files in a project that are made to hang, to deceive or to fill the disk.
 
-One at a time: FIFOs and devices in `snapshot/test_scan.py`, sparse files and odd names in
+One at a time: FIFOs and devices in `snapshot/scan/test_scan.py`, sparse files and odd names in
 `fidelity/test_fidelity.py`, hostile text in records in `cli/test_bad_input.py`, in transcripts in
-`browser/test_hostile.py`. Hard links: `snapshot/test_apply.py` and below.
+`browser/test_hostile.py`. Hard links: `snapshot/apply/test_apply.py` and below.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A process that swaps a directory for a link to the outside while Rewind works in it.
 
-The same swaps one at a time, at a chosen moment, are in `snapshot/test_apply.py`, `snapshot/test_live.py` and
-`fidelity/test_fidelity.py`.
+The same swaps one at a time, at a chosen moment, are in `snapshot/apply/test_apply.py`,
+`snapshot/scan/test_live.py` and `fidelity/test_fidelity.py`.
 """
 
 from __future__ import annotations

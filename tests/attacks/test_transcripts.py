@@ -1,8 +1,9 @@
 """A transcript that is exchanged for something else between the check and its use.
 
-A transcript that grows, shrinks or is rewritten while it is copied: `transcript/test_fork.py` and
-`transcript/test_in_place.py`. Paths in records and payloads that lie elsewhere from the start:
-`checkpoint/test_go_back.py`, `checkpoint/test_which_session.py` and `hooks/test_event.py`.
+A transcript that grows, shrinks or is rewritten while it is copied: `transcript/write/test_fork.py` and
+`transcript/write/test_in_place.py`. Paths in records and payloads that lie elsewhere from the start:
+`checkpoint/rewind/test_go_back.py`, `checkpoint/conversations/test_which_session.py` and
+`hooks/test_event.py`.
 """
 
 from __future__ import annotations

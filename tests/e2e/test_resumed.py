@@ -1,7 +1,7 @@
 """Which part of a transcript the real Claude Code resumes, held against what Rewind calls active.
 
-Every recorded transcript, and made-up ones for what no recording has: the rules of `transcript/leaf.py` were
-found in this way. A client that reads its files otherwise one day fails here.
+Every recorded transcript, and made-up ones for what no recording has: the rules of `transcript/read/leaf.py`
+were found in this way. A client that reads its files otherwise one day fails here.
 """
 
 from __future__ import annotations

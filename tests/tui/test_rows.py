@@ -1,4 +1,4 @@
-"""How the story is drawn: the lines in front, the words that are looked for, the ends that are cut."""
+"""How the timeline is drawn: the lines in front, the words that are looked for, the ends that are cut."""
 
 from __future__ import annotations
 

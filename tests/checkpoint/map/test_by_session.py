@@ -1,4 +1,4 @@
-"""The story of a project, and the steps that a person takes from it."""
+"""The map of a project, and the steps that a person takes from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The story in one order: as things happened, with several sessions, forks, edits and operations."""
+"""The map in one order: as things happened, with several sessions, forks, edits and operations."""
 
 from __future__ import annotations
 
