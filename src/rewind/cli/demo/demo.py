@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 from rewind.cli.demo.demo_session import IGNORED, TURNS
 from rewind.cli.demo.demo_world import Agent, WentWrong, World, content
 from rewind.cli.look import ui
+from rewind.cli.output.changed import amount
+from rewind.cli.output.columns import cells, cut
 from rewind.cli.output.style import paint
 from rewind.cli.parse.arguments import parse
 from rewind.cli.parse.session import Args, Parser, note, print_json
@@ -34,7 +36,8 @@ if TYPE_CHECKING:
 summary = "a tour in seconds: an agent's bad turn is taken back"
 examples = ("rewind demo", "rewind demo --ui              # and then look at it on the web page",
             "rewind demo --keep            # keep the directory")
-_PLAIN = {"✓": "*", "›": ">", "·": ",", "…": "..."}  # for terminals that know no others
+_PROMPT = 42  # cells of one in the list
+_PLAIN = {"✓": "*", "›": ">", "·": ",", "…": "...", "−": "-"}  # for terminals that know no others
 
 
 def arguments(parser: Parser) -> None:
@@ -158,9 +161,10 @@ class _Tour:
         return [f"The hooks printed nothing; the slowest took {self.agent.slowest * 1000:.0f} ms."]
 
     def _look(self, answer: Any) -> list[str]:
-        found = answer["checkpoints"]
-        for number, record in enumerate(found, 1):
-            self.page.detail(f"{number:>2}  {record['description']}")
+        found, turns = answer["checkpoints"], answer["turns"]
+        for row in turns:
+            self.page.detail(_turn_row(row))
+        _check([row["turn"] for row in turns] == list(range(len(TURNS), 0, -1)), "a turn is missing")
         events = [r["trigger"].get("event") for r in found if r["sessionId"] == self.agent.session]
         for event in ("UserPromptSubmit", "Stop"):
             count = events.count(event)
@@ -201,6 +205,15 @@ class _Tour:
         wrong = sorted(name for name in {*wanted, *found} if wanted.get(name) != found.get(name))
         _check(not wrong, f"{_and(wrong)} should be {how}")
         return f"{plural(len(wanted), 'file')} {how}, byte for byte."
+
+
+def _turn_row(row: Any) -> str:
+    """As `rewind list` shows a turn, in less room."""
+    prompt, changes = cut(row["prompt"], _PROMPT), row["changes"]
+    mark = "! " if changes and changes["largeDeletion"] else ""
+    counted = amount(changes["added"], changes["removed"], changes["files"]) if changes else ""
+    return (f"{row['number']:>2}  t{row['turn']}  {prompt}{' ' * (_PROMPT - cells(prompt))}"
+            f"  {mark}{counted}").rstrip()
 
 
 def _check(holds: bool, problem: str) -> None:
