@@ -416,19 +416,19 @@ def test_a_checkpoint_of_an_installed_hook_loads_no_parser(rewind: Rewind) -> No
 
 
 CHECKPOINT = """\
-    agents agents.profile agents.registry checkpoint checkpoint.project checkpoint.project.identity
+    agents agents.profile agents.registry checkpoint checkpoint.log checkpoint.log.lineage
+    checkpoint.log.operations checkpoint.project checkpoint.project.identity
     checkpoint.project.known_stores checkpoint.project.locked checkpoint.project.state
     checkpoint.project.vanished
     checkpoint.records checkpoint.records.record checkpoint.records.seal checkpoint.records.timeline
-    checkpoint.rewind checkpoint.rewind.log checkpoint.rewind.log.lineage
-    checkpoint.rewind.log.operations checkpoint.save checkpoint.save.capture checkpoint.save.create
+    checkpoint.save checkpoint.save.capture checkpoint.save.create
     checkpoint.save.save
     checkpoint.upkeep checkpoint.upkeep.due config config.ignore_list config.load config.settings
     config.strictjson errors fast fast.blake2 fast.quickjson fast.sha256 fast.sqlite files hooks
     hooks.decide hooks.entry hooks.event hooks.handle hooks.making hooks.making.checkpoint
     hooks.making.in_time hooks.making.queue hooks.making.work hooks.memory hooks.memory.hook_state
     hooks.memory.in_turn hooks.memory.log hooks.memory.session_file hooks.transcript_path index jsonfile
-    marker paths snapshot
+    lock marker paths processes snapshot
     snapshot.git snapshot.git.head snapshot.rules snapshot.rules.gitconfig snapshot.rules.gitfiles
     snapshot.rules.reasons snapshot.rules.rules snapshot.scan snapshot.scan.build snapshot.scan.cache
     snapshot.scan.folders snapshot.scan.moment snapshot.scan.read snapshot.scan.scan
@@ -437,8 +437,8 @@ CHECKPOINT = """\
 """
 RULES = "snapshot.rules.ignore snapshot.rules.wildmatch"  # for a directory in which something changed
 CONVERSATION = """\
-    checkpoint.conversations checkpoint.conversations.which_session checkpoint.save.conversation
-    checkpoint.save.links transcript transcript.find transcript.layout transcript.names transcript.place
+    checkpoint.conversations checkpoint.conversations.links checkpoint.conversations.stored
+    checkpoint.conversations.which_session transcript transcript.find transcript.layout transcript.names transcript.place
     transcript.place.cursor transcript.read transcript.read.conversation transcript.read.lines
 """
 

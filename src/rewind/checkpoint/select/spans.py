@@ -73,8 +73,9 @@ def spans(state: State, texts: list[str], session: str | None = None) -> list[Sp
 
 def ends(state: State, text: str) -> tuple[str, str | None] | None:
     """The checkpoints before and after what a range names, `t2..t4` or `A..B`; None for the second: the
-    project as it is now. None where the text is no range: a prompt may have two dots in it."""
-    if _RANGE not in text or any(map(str.isspace, text)):
+    project as it is now. None where the text is no range: a prompt may have two dots in it, and a path may
+    begin with them."""
+    if _RANGE not in text or text.startswith(_RANGE) or any(map(str.isspace, text)):
         return None
     found = _Parser(state, None).spans(text)
     after = found[-1].after
