@@ -112,7 +112,7 @@ class Rewind:
     def rewind_to(self, number: int, *, code: bool = False, name: Optional[str] = None) -> None:
         self.ask_after(number)
         if code:
-            self.dialog.get_by_role("radio", name="Code + chat").check()
+            self.dialog.get_by_role("radio", name="Code + conversation").check()
         if name:
             self.dialog.get_by_label("Branch name").fill(name)
         self.create()

@@ -66,8 +66,8 @@ def furnish(home: Path, project: Path) -> str:
     open_shop(home, project)
     controller = Controller(str(project))
     made = controller.go(AtTurn(CART, 3, after=True), "conversation", name="A list will do")
-    assert made.chat and made.chat.fork
-    branch = str(made.chat.fork["session_id"])
+    assert made.conversation and made.conversation.fork
+    branch = str(made.conversation.fork["session_id"])
     controller.go(AtTurn(CART, 2, after=True), "conversation", name="Tests first")
     controller.close()
     other = Agent(home, project, branch, ago=900)
@@ -99,7 +99,7 @@ def states(branch: str) -> dict[str, Step]:
     def dialog(page: Rewind) -> None:
         at(f"session/{CART}/3", lambda p: p.turn(3))(page)
         page.ask_after(3)
-        page.dialog.get_by_role("radio", name="Code + chat").check()
+        page.dialog.get_by_role("radio", name="Code + conversation").check()
         expect(page.dialog.get_by_role("button", name="Create Branch")).to_be_enabled()
 
     def future(page: Rewind) -> None:
@@ -116,7 +116,7 @@ def states(branch: str) -> dict[str, Step]:
     def panel(page: Rewind) -> None:
         at(f"session/{CART}/4", lambda p: p.turn(4))(page)
         page.rewind_button(4).click()
-        page.dialog.get_by_role("radio", name="Code + chat").check()
+        page.dialog.get_by_role("radio", name="Code + conversation").check()
         page.create()
         expect(page.panel).to_be_visible()
 
@@ -177,8 +177,8 @@ def furnish_oddly(home: Path, project: Path) -> str:
     for turn, name in ((2, "Tests first"), (3, "A list will do"), (4, "Another database"), (5, "Old try")):
         made = controller.go(AtTurn(CART, turn, after=True), "conversation", name=name)
     controller.close()
-    assert made.chat and made.chat.fork
-    old = session_folder(home, "claude", project) / f"{made.chat.fork['session_id']}.jsonl"
+    assert made.conversation and made.conversation.fork
+    old = session_folder(home, "claude", project) / f"{made.conversation.fork['session_id']}.jsonl"
     os.utime(old, (time.time() - 400 * 86400,) * 2)
     return interrupt_restore(project, home)
 

@@ -91,7 +91,7 @@ def test_five_tasks(opened: Rewind, big: tuple[Path, Path]) -> None:
     # 3. rewind to before it, with the code
     page.get_by_role("button", name="Rewind to before this").click()
     actions += 1
-    expect(opened.dialog.get_by_role("radio", name="Code + chat")).to_be_checked()
+    expect(opened.dialog.get_by_role("radio", name="Code + conversation")).to_be_checked()
     expect(opened.dialog).to_contain_text(GONE.split("/")[1])
     opened.dialog.get_by_role("button", name="Create Branch").click()
     actions += 1

@@ -66,7 +66,7 @@ def test_nothing_of_a_conversation_becomes_markup(page: Rewind, project: Path) -
     expect(page.page.locator(".result-row").first).to_be_visible()
     page.page.keyboard.press("Escape")
     page.ask_after(1)
-    page.dialog.get_by_role("radio", name="Code + chat").check()
+    page.dialog.get_by_role("radio", name="Code + conversation").check()
     expect(page.dialog).to_contain_text(NASTY_NAME)
     page.create()
     page.page.get_by_role("button", name="View future turns").click()

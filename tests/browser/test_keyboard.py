@@ -32,7 +32,7 @@ def test_a_session_is_read_rewound_compared_and_deleted_without_a_pointer(page: 
     expect(page.turn(4)).to_be_focused()
     press(page, "j", "r")
     expect(page.dialog).to_contain_text("Rewind to before turn 5?")
-    expect(page.dialog.get_by_role("radio", name="Chat", exact=False).first).to_be_focused()
+    expect(page.dialog.get_by_role("radio", name="Conversation", exact=False).first).to_be_focused()
     press(page, "Escape")
     expect(page.dialog).to_have_count(0)
     expect(page.turn(5)).to_be_focused()

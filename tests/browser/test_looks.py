@@ -73,7 +73,7 @@ def states(page: Rewind) -> Any:
     yield "session"
     page.ask_after(1)
     expect(page.dialog.get_by_role("button", name="Create Branch")).to_be_enabled()
-    page.dialog.get_by_role("radio", name="Code + chat").check()
+    page.dialog.get_by_role("radio", name="Code + conversation").check()
     expect(page.dialog.get_by_role("button", name="Create Branch")).to_be_enabled()
     yield "dialog"
     page.page.keyboard.press("Escape")

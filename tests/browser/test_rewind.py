@@ -63,7 +63,7 @@ def test_rewinding_the_chat_makes_a_branch_and_leaves_files_and_session_alone(
 def test_rewinding_code_and_chat_brings_the_files_back_and_fast_forward_undoes_it(
         page: Rewind, home: Path, project: Path) -> None:
     page.ask_after(3)
-    page.dialog.get_by_role("radio", name="Code + chat").check()
+    page.dialog.get_by_role("radio", name="Code + conversation").check()
     expect(page.dialog).to_contain_text("files are written")
     expect(page.dialog).to_contain_text("checkout.py")
     page.create()
@@ -129,7 +129,7 @@ def test_a_branch_is_continued_and_rewound_again(page: Rewind, home: Path, proje
 def test_what_changed_between_dialog_and_confirm_is_said_before_anything_is_done(
         page: Rewind, home: Path, project: Path) -> None:
     page.ask_after(3)
-    page.dialog.get_by_role("radio", name="Code + chat").check()
+    page.dialog.get_by_role("radio", name="Code + conversation").check()
     expect(page.dialog.get_by_role("button", name="Create Branch")).to_be_enabled()
     (project / "cart.py").write_text("mine\n")
     page.dialog.get_by_role("button", name="Create Branch").click()

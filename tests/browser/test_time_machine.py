@@ -62,7 +62,7 @@ def test_the_scrubber_tells_goes_previews_and_opens_the_plan(page: Rewind, proje
     expect(page.page.locator(".tip-plan")).to_contain_text("cart.css")
     page.page.mouse.up()
     expect(page.dialog).to_contain_text("Rewind to before turn 4?")
-    expect(page.dialog.get_by_role("radio", name="Code + chat")).to_be_checked()
+    expect(page.dialog.get_by_role("radio", name="Code + conversation")).to_be_checked()
     press(page, "Escape")
     assert {p: p.read_bytes() for p in project.rglob("*.*")
             if p.is_file() and ".agent" not in p.parts} == before, "a preview touches nothing"
@@ -203,7 +203,7 @@ class TestReview:
 
 def test_every_path_of_a_plan_can_be_looked_at_before_it_is_confirmed(page: Rewind, project: Path) -> None:
     page.rewind_button(4).click()
-    page.dialog.get_by_role("radio", name="Code + chat").check()
+    page.dialog.get_by_role("radio", name="Code + conversation").check()
     page.dialog.get_by_role("button", name="cart.py", exact=True).click()
     inner = page.page.locator("dialog.diff-dialog")
     expect(inner.locator(".line.del")).to_contain_text("import sqlite3")
@@ -216,7 +216,7 @@ def test_every_path_of_a_plan_can_be_looked_at_before_it_is_confirmed(page: Rewi
 
 def test_a_panel_stays_with_files_command_prompt_and_a_named_undo(page: Rewind, project: Path) -> None:
     page.rewind_button(4).click()
-    page.dialog.get_by_role("radio", name="Code + chat").check()
+    page.dialog.get_by_role("radio", name="Code + conversation").check()
     page.create()
     expect(page.panel).to_contain_text("Rewound to before turn 4")
     expect(page.panel).to_contain_text("3 files written")

@@ -201,7 +201,7 @@ def test_each_turn_has_the_file_as_it_was_before_that_turn(hooks: Hooks, shell_r
         assert shell_rc.read_text() == "one\n"
         controller.go(AtCheckpoint(after), "code", outside=True)
         assert shell_rc.read_text() == "two\n"
-        assert controller.go(BeforePrompts(2), "both", outside=True, force=True).chat
+        assert controller.go(BeforePrompts(2), "both", outside=True, force=True).conversation
         assert shell_rc.read_text() == "alias ll='ls -l'\n"
 
 

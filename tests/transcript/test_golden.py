@@ -180,7 +180,7 @@ def test_rewinding_to_a_turn_resumes_exactly_the_ancestors_of_the_next_prompt(
 
 
 def _to_turn(cli: InProcess, path: Path, turn: int) -> Path:
-    made = Controller(str(cli.project)).go(AtTurn(str(path), turn, after=True), "conversation").chat
+    made = Controller(str(cli.project)).go(AtTurn(str(path), turn, after=True), "conversation").conversation
     assert made and made.fork and made.fork["path"] != str(path)
     fork = Path(made.fork["path"])
     _assert_sound(fork)

@@ -52,7 +52,7 @@ def test_a_fork_is_promoted_and_its_parent_folded_away(scene: Scene) -> None:
         await person.press("p", "escape")
 
     at_keyboard(scene, SIZE, go)
-    assert (info(scene).branch or {}).get("promoted")
+    assert (info(scene).known_fork or {}).get("promoted")
     assert scene.controller().session(scene.session).archived
 
 

@@ -50,7 +50,7 @@ def test_the_way_back_by_the_timeline_counts_too(site: Site, shop: Shop) -> None
 
 
 def test_open_pages_hear_when_that_changes(shop: Shop) -> None:
-    made = shop.to_turn(1, both=True).chat
+    made = shop.to_turn(1, both=True).conversation
     assert made and made.fork
     eyes = Eyes(shop)
     shop.controller().go(BeforeFork(made.fork["session_id"]), "code")

@@ -54,7 +54,7 @@ def test_a_transcript_that_grows_is_told_with_its_turns(eyes: Eyes, shop: Shop) 
 
 
 def test_new_sessions_branches_and_names_are_told(eyes: Eyes, shop: Shop) -> None:
-    made = shop.to_turn(2).chat
+    made = shop.to_turn(2).conversation
     assert made and made.fork
     assert "sessions_changed" in eyes.names()
     shop.controller().rename_fork(made.fork["session_id"], "another")

@@ -11,7 +11,7 @@ import pytest
 from chat_scene import Scene
 from cli import conftest as in_process
 from cli.conftest import InProcess
-from rewind.checkpoint.project.known_forks import Branches
+from rewind.checkpoint.project.known_forks import KnownForks
 from rewind.errors import FormatTooNew, StoreDamaged
 
 cli = in_process.cli  # the fixture
@@ -24,8 +24,8 @@ def scene(cli: InProcess) -> Scene:
     return scene
 
 
-def branches(scene: Scene) -> Branches:
-    return Branches(scene.controller().state.project)
+def branches(scene: Scene) -> KnownForks:
+    return KnownForks(scene.controller().state.project)
 
 
 def test_a_fork_is_noted_with_its_parent_and_turn(scene: Scene) -> None:

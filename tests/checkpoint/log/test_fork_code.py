@@ -22,7 +22,7 @@ def scene(cli: InProcess) -> Scene:  # noqa: F811
 
 
 def branch(scene: Scene, turn: int = 1, *, both: bool = True) -> str:
-    made = scene.to_turn(turn, both=both).chat
+    made = scene.to_turn(turn, both=both).conversation
     assert made and made.fork
     return str(made.fork["session_id"])
 

@@ -38,7 +38,7 @@ class Desk(Scene):
 
     def branch(self, turn: int, *, both: bool = False, session: str = "") -> Branch:
         made = self.controller().go(AtTurn(session or self.session, turn, after=True),
-                                    "both" if both else "conversation").chat
+                                    "both" if both else "conversation").conversation
         assert made and made.fork
         return Branch(self.cli, made.fork["session_id"])
 

@@ -169,7 +169,8 @@ class Small:
             if name in done.lost or (name not in found and any(name in t for t, _ in done.rescued)):
                 continue  # said to be incomplete, or its record was put aside, and that was said
             assert found.get(name) == content, f"{name} is not what it was, and nobody says so"
-        assert self.newest not in done.lost, (done.lost[self.newest].paths, done.lost[self.newest].chat)
+        lost = done.lost.get(self.newest)
+        assert lost is None, (lost.paths, lost.conversation)
         self.goes_on()
 
     def goes_on(self) -> None:

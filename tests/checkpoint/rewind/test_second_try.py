@@ -95,7 +95,7 @@ def test_a_redo_whose_conversation_could_not_be_brought_back_can_be_repeated(
         scene.save("UserPromptSubmit", promptId=f"p{number}")
         scene.do(f"turn {number}", a=number)
         scene.save("Stop", promptId=f"p{number}")
-    made = scene.controller().go(AtTurn(scene.session, 1, after=True)).chat
+    made = scene.controller().go(AtTurn(scene.session, 1, after=True)).conversation
     assert made and made.fork
     fork = scene.folder / f"{made.fork['session_id']}.jsonl"
     content = fork.read_bytes()

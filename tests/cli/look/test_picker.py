@@ -79,7 +79,7 @@ def test_without_the_packages_it_says_how_to_get_them(start: Any) -> None:
 def test_jump_by_number_restores_code_and_forks_the_chat(start: Any, scene: Scene) -> None:
     terminal = start("tui", "--plain")
     terminal.say(number_of("> write two", terminal.until(ASKS)))
-    assert "Jump: code + chat" in terminal.until("for the list:")
+    assert "Jump: code + conversation" in terminal.until("for the list:")
     terminal.say("1")
     plan = terminal.until("(y/n)")
     assert "two.txt" in plan and "> write two" in plan and scene.session in plan

@@ -12,7 +12,7 @@ from rewind.checkpoint.conversations.backup_sums import sum_of
 from rewind.checkpoint.conversations.links import body_of, links_of, snapshot_of
 from rewind.checkpoint.conversations.stored import write_out
 from rewind.checkpoint.conversations.which_session import recorded_session
-from rewind.checkpoint.project.known_forks import Branches, new_branch
+from rewind.checkpoint.project.known_forks import KnownForks, known_fork
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.project.unfinished import Unfinished
 from rewind.checkpoint.records.record import Record, cursor_of, iso_time
@@ -42,7 +42,7 @@ from rewind.transcript.write.sidecars import INDEX, add_to_index, sidecar_paths,
 
 if TYPE_CHECKING:
     from rewind.checkpoint.log.line import Effect
-    from rewind.checkpoint.project.known_forks import Branch
+    from rewind.checkpoint.project.known_forks import KnownFork
     from rewind.checkpoint.records.record import Transcript
 
 BACKUPS = "transcript-backup"
@@ -283,7 +283,7 @@ class Done:
 
 
 def make_fork(state: State, plan: ConversationPlan, session_id: str, name: str = "",
-              earlier: Branch | None = None) -> Done:
+              earlier: KnownFork | None = None) -> Done:
     """The fork gets this id, which the log knows already. `earlier`: what is known of the shorter one of that
     id, whose place it takes."""
     done = Done()
@@ -292,21 +292,21 @@ def make_fork(state: State, plan: ConversationPlan, session_id: str, name: str =
     if not os.path.isdir(folder):
         make_private_dir(folder)  # the agent's own directory of this project, or of a new place
     turns = turns_before(state, plan)
-    parent = Branches(state.project).find(plan.session_id) or {}
+    parent = KnownForks(state.project).find(plan.session_id) or {}
 
     def appears(fork: Fork) -> None:
         """Known before it is there: a fork that never came does no harm, one that nobody knows does."""
-        branch = new_branch(fork, plan.session_id, plan.profile.name, turns, plan.cut.offset)
-        branch["name"] = name or None
+        known = known_fork(fork, plan.session_id, plan.profile.name, turns, plan.cut.offset)
+        known["name"] = name or None
         if earlier and "archived" in earlier:
-            branch["archived"] = earlier["archived"]
+            known["archived"] = earlier["archived"]
         if earlier and "shared" in earlier:
-            branch["shared"] = earlier["shared"]
+            known["shared"] = earlier["shared"]
         if home:
-            branch["dir"], branch["place"], branch["point"] = home.root, home.place, home.point
+            known["dir"], known["place"], known["point"] = home.root, home.place, home.point
         elif parent.get("dir") and parent.get("place"):  # what its lines say is where that one was forked
-            branch["dir"], branch["place"] = parent["dir"], parent["place"]
-        Branches(state.project).add(branch)
+            known["dir"], known["place"] = parent["dir"], parent["place"]
+        KnownForks(state.project).add(known)
 
     path = plan.path_of(session_id)
     beside = [draft_of(sidecar) for sidecar in sidecar_paths(path, plan.profile)]
@@ -315,7 +315,7 @@ def make_fork(state: State, plan: ConversationPlan, session_id: str, name: str =
                           appears=appears, identity=plan.identity, beside=plan.beside,
                           cwd=home.root if home else "", folder=home.root if home else state.project.root,
                           over=earlier is not None)
-    note_in_index(plan.profile, Branches(state.project).find(fork.session_id) or {})
+    note_in_index(plan.profile, KnownForks(state.project).find(fork.session_id) or {})
     _name_in_client(state, plan.profile, fork)
     done.fork = {"session_id": fork.session_id, "path": fork.path, "title": fork.title,
                  "resume": resume_command(state, plan.profile, fork.session_id, fork.path)}
@@ -358,16 +358,16 @@ def number_of_prompt(state: State, left: ConversationPlan, uuid: str) -> int | N
     return rows[0][0] if rows else None
 
 
-def note_in_index(profile: Profile, branch: Branch) -> None:
+def note_in_index(profile: Profile, known: KnownFork) -> None:
     """Where the agent's directory has an index of its sessions, the fork is in it."""
-    folder = os.path.dirname(str(branch.get("path")))
+    folder = os.path.dirname(str(known.get("path")))
     if os.path.exists(os.path.join(folder, INDEX)):
-        index = read_index(branch["path"], profile)
+        index = read_index(known["path"], profile)
         first = index.turns[0].prompt if index.turns else ""
         keys = ("parentSessionId", "rewindFromTurn", "rewindedAt")
-        add_to_index(folder, {"sessionId": branch["sessionId"], "created": branch.get("rewindedAt"),
-                              "modified": branch.get("rewindedAt"), "messageCount": len(index.chain),
-                              "firstPrompt": first, **{key: branch.get(key) for key in keys}})
+        add_to_index(folder, {"sessionId": known["sessionId"], "created": known.get("rewindedAt"),
+                              "modified": known.get("rewindedAt"), "messageCount": len(index.chain),
+                              "firstPrompt": first, **{key: known.get(key) for key in keys}})
 
 
 def resume_command(state: State, profile: Profile, session_id: str, path: str) -> str:
@@ -377,7 +377,7 @@ def resume_command(state: State, profile: Profile, session_id: str, path: str) -
     command = profile.commands["resume"].replace("{session}", session_id)
     if not command:
         return ""
-    began = (Branches(state.project).find(session_id) or {}).get("dir")
+    began = (KnownForks(state.project).find(session_id) or {}).get("dir")
     if not isinstance(began, str):
         began = began_in(SessionFile(path, profile, os.stat(path)))
     where = began if began and os.path.isdir(began) else state.project.root

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypedDict
 from rewind.agents.profile import Profile
 from rewind.checkpoint.conversations.which_session import recorded_files, recorded_sessions
 from rewind.checkpoint.log.fork_code import replaced_code
-from rewind.checkpoint.project.known_forks import Branches, ancestors
+from rewind.checkpoint.project.known_forks import KnownForks, ancestors
 from rewind.checkpoint.project.state import State
 from rewind.errors import RewindError
 from rewind.fast import quickjson
@@ -19,7 +19,7 @@ from rewind.transcript.liveness import Clients
 from rewind.transcript.turns.turn_index import open_turns, stamp_of
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.project.known_forks import Branch
+    from rewind.checkpoint.project.known_forks import KnownFork
     from rewind.jsonfile import JsonObject
 
 _INSERT = "INSERT OR REPLACE INTO transcripts VALUES(?, ?, ?)"
@@ -45,7 +45,7 @@ class SessionInfo:
         self.native_parent = summary["parent"]
         self.parent: str | None = None
         self.rewind_from_turn: int | None = None
-        self.branch: Branch | None = None  # what `branches.json` has of it
+        self.known_fork: KnownFork | None = None  # what `branches.json` has of it
         self.running = False
         self.busy = False  # a turn is running
         self.rests = False  # nobody went on in it for as long as the setting allows
@@ -59,7 +59,7 @@ class SessionInfo:
     @property
     def name(self) -> str:
         """What lists call it: a fork by what it continues, unless a person has given it a name."""
-        return (self.branch or {}).get("name") or self.title + self.where_from
+        return (self.known_fork or {}).get("name") or self.title + self.where_from
 
     @property
     def title(self) -> str:
@@ -73,17 +73,17 @@ class SessionInfo:
 
     @property
     def made_by_rewind(self) -> bool:
-        return bool(self.branch) and (self.branch or {}).get("made", True)
+        return bool(self.known_fork) and (self.known_fork or {}).get("made", True)
 
     @property
     def promoted(self) -> bool:
-        return bool((self.branch or {}).get("promoted"))
+        return bool((self.known_fork or {}).get("promoted"))
 
     @property
     def archived(self) -> bool:
         """By a promotion, or by its age: then going on with it, or promoting it, is all that it takes."""
         by_age = self.rests and self.made_by_rewind and not self.promoted and not self.running
-        return by_age or bool((self.branch or {}).get("archived"))
+        return by_age or bool((self.known_fork or {}).get("archived"))
 
 
 def session_infos(state: State) -> list[SessionInfo]:
@@ -94,16 +94,16 @@ def session_infos(state: State) -> list[SessionInfo]:
             infos.append(SessionInfo(file, _summary(state, file)))
         except RewindError:
             continue  # deleted since it was found, or not readable
-    branches = {branch["sessionId"]: branch for branch in Branches(state.project).all}
+    forks = {known["sessionId"]: known for known in KnownForks(state.project).all}
     for info in infos:
-        info.branch = branches.get(info.session_id)
+        info.known_fork = forks.get(info.session_id)
     life = Life(state)
     aside, resting_since = _replaced_code(state), _resting_since(state)
     for info in infos:
         info.running, info.busy = life.of(info.file)
         info.rests = info.file.modified < resting_since
         info.replaced_code = aside.get(info.session_id, "")
-    _set_parents(infos, {id: branch["parentSessionId"] for id, branch in branches.items()})
+    _set_parents(infos, {id: known["parentSessionId"] for id, known in forks.items()})
     return infos
 
 
@@ -178,9 +178,9 @@ def _set_parents(infos: list[SessionInfo], noted: dict[str, str | None]) -> None
         for turn, _ in info.turns:
             holders.setdefault(turn, []).append(info)
     for info in infos:
-        branch = info.branch or {}
-        info.parent = branch.get("parentSessionId") or info.native_parent
-        info.rewind_from_turn = branch.get("rewindFromTurn")
+        known = info.known_fork or {}
+        info.parent = known.get("parentSessionId") or info.native_parent
+        info.rewind_from_turn = known.get("rewindFromTurn")
     parents = {**noted, **{info.session_id: info.parent for info in infos}}
     for info in infos:
         if info.parent is None and info.turns:

@@ -10,7 +10,7 @@ from rewind import jsonfile
 from rewind.agents.profile import Profile
 from rewind.agents.registry import is_under_root, profile_named
 from rewind.checkpoint.conversations.bring_back import note_in_index
-from rewind.checkpoint.project.known_forks import Branches
+from rewind.checkpoint.project.known_forks import KnownForks
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.project.unfinished import Unfinished
 from rewind.errors import NotAFork, PlaceTaken, RewindError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rewind.checkpoint.log.line import Effect
-    from rewind.checkpoint.project.known_forks import Branch
+    from rewind.checkpoint.project.known_forks import KnownFork
 
 TRASH = "trash"
 _LAST_LINE = ".last"  # ends the name of what a client wrote there once the fork was in the trash
@@ -141,8 +141,8 @@ def bring_from_trash(state: State, fork: Effect) -> None:
     os.unlink(os.path.join(folder, ABOUT))
     if not os.listdir(folder):
         os.rmdir(folder)
-    branch: Branch = Branches(state.project).find(session) or {}
-    note_in_index(profile, {**branch, "path": path})
+    known: KnownFork = KnownForks(state.project).find(session) or {}
+    note_in_index(profile, {**known, "path": path})
 
 
 def move_file(source: str, target: str) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from rewind.agents.profile import Profile
     from rewind.checkpoint.conversations.stored import Captured
-    from rewind.checkpoint.project.known_forks import Branch
+    from rewind.checkpoint.project.known_forks import KnownFork
     from rewind.checkpoint.project.state import State
     from rewind.jsonfile import JsonObject
 
@@ -136,11 +136,11 @@ def _has_prompt(file: SessionFile) -> bool:
     return True
 
 
-def _forks(state: State) -> list[Branch]:
-    from rewind.checkpoint.project.known_forks import Branches  # a hook knows its session
+def _forks(state: State) -> list[KnownFork]:
+    from rewind.checkpoint.project.known_forks import KnownForks  # a hook knows its session
 
     try:
-        return Branches(state.project).all
+        return KnownForks(state.project).all
     except RewindError:
         return []
 

@@ -16,7 +16,7 @@ from rewind.checkpoint.futures.known.directory import commit_for, make_place
 from rewind.checkpoint.futures.known.half_made import Making, sweep
 from rewind.checkpoint.log import operations as ops
 from rewind.checkpoint.project.identity import enter_place
-from rewind.checkpoint.project.known_forks import Branches
+from rewind.checkpoint.project.known_forks import KnownForks
 from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
@@ -110,17 +110,17 @@ def _begin_line(state: State, record: Record, project: Project, found: Destinati
 
 def _add_conversation(state: State, found: Destination, future: Future, project: Project,
                       record: Record) -> None:
-    chat, home = found.chat, Home(project.root, project.place, record.name)
-    if chat is None or found.start_anew:
+    plan, home = found.conversation, Home(project.root, project.place, record.name)
+    if plan is None or found.start_anew:
         _begin_anew(state, found, future, home)
         return
-    if not folder_for(chat.profile, project.root, chat.original):
-        future.notes.append(f"{chat.profile.title} finds no session in a directory before it has begun one"
+    if not folder_for(plan.profile, project.root, plan.original):
+        future.notes.append(f"{plan.profile.title} finds no session in a directory before it has begun one"
                             " there itself, so the conversation stays behind.")
         _begin_anew(state, found, future, home)
         return
-    chat.home = home
-    done = make_fork(state, chat, kind_of(chat.profile).new_session_id(), future.name)
+    plan.home = home
+    done = make_fork(state, plan, kind_of(plan.profile).new_session_id(), future.name)
     assert done.fork is not None
     future.session, future.resume = done.fork["session_id"], done.fork["resume"]
     future.notes += done.notes
@@ -128,11 +128,12 @@ def _add_conversation(state: State, found: Destination, future: Future, project:
 
 def _begin_anew(state: State, found: Destination, future: Future, home: Home) -> None:
     """Nothing to resume: the first session that begins there is the fork's."""
-    profile = found.chat.profile if found.chat else None
+    profile = found.conversation.profile if found.conversation else None
     future.resume = f"cd {quote(future.dir)}" + (f" && {profile.commands['start']}" if profile else "")
-    Branches(state.project).add({"sessionId": new_session_id(), "parentSessionId": None, "name": future.name,
-                         "agent": profile.name if profile else "unknown", "path": "", "dir": home.root,
-                         "place": home.place, "point": home.point})
+    KnownForks(state.project).add(
+        {"sessionId": new_session_id(), "parentSessionId": None, "name": future.name,
+         "agent": profile.name if profile else "unknown", "path": "", "dir": home.root, "place": home.place,
+         "point": home.point})
 
 
 def _carry(state: State, future: Future, bring: str) -> None:

@@ -106,7 +106,7 @@ def bring_back(state: State, lane: Lane) -> None:
 
 
 def _return(state: State, lane: Lane) -> list[Effect]:
-    name = lane.branch.get("removed")
+    name = lane.known_fork.get("removed")
     directory = turned_around(removal(lane, name)) if isinstance(name, str) else None
     if directory is None:
         raise FutureLost(name=lane.name, what="no checkpoint of it was made")

@@ -25,8 +25,8 @@ def lane_json(lane: Lane) -> Shown:
     changes: Changes = lane.changes or {}
     return {"name": lane.name, "dir": lane.dir, "exists": lane.exists, "state": lane.state,
             "session_id": lane.session_id, "running": lane.running, "busy": lane.busy, "turns": lane.turns,
-            "from": lane.point or None, "parentSessionId": lane.branch.get("parentSessionId"),
-            "fromTurn": lane.branch.get("rewindFromTurn"), "checkpoint": lane.tip or None,
+            "from": lane.point or None, "parentSessionId": lane.known_fork.get("parentSessionId"),
+            "fromTurn": lane.known_fork.get("rewindFromTurn"), "checkpoint": lane.tip or None,
             "files": _count(lane), "added": changes.get("added") or 0,
             "removed": changes.get("removed") or 0, "lastRun": lane.last_run,
             "problem": problem(lane) or None}

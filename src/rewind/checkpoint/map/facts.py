@@ -149,7 +149,7 @@ def _transcript(state: State, turns: list[MapRow]) -> str:
     """Where the session's transcript is, by its last record."""
     for row in turns:
         for brief in reversed(row.checkpoints):
-            record = state.files.find(brief.name) if brief.chat else None
+            record = state.files.find(brief.name) if brief.has_conversation else None
             path = record.transcript.get("original_path") if record else None
             if isinstance(path, str):
                 return path

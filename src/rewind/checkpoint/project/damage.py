@@ -21,21 +21,22 @@ _MOST_PATHS = 1000  # are named for each checkpoint; the rest is counted
 
 
 class Lacks:
-    """What a checkpoint lacks: paths (a directory stands for all in it), and why its chat is not whole."""
+    """What a checkpoint lacks: paths (a directory stands for all in it), and what is wrong with its
+    conversation."""
 
-    def __init__(self, files: int, paths: list[bytes], chat: str = "") -> None:
+    def __init__(self, files: int, paths: list[bytes], conversation: str = "") -> None:
         self.files = files
         self.paths = paths[:_MOST_PATHS]
-        self.chat = chat
+        self.conversation = conversation
 
     def __bool__(self) -> bool:
-        return bool(self.files or self.chat)
+        return bool(self.files or self.conversation)
 
     @property
     def text(self) -> str:
         """`2 files missing`, for people."""
         parts = [f"{plural(self.files, 'file')} missing"] if self.files else []
-        return ", ".join(parts + (["conversation missing"] if self.chat else []))
+        return ", ".join(parts + (["conversation missing"] if self.conversation else []))
 
 
 class Damage:
@@ -55,7 +56,7 @@ class Damage:
             if os.path.lexists(self.path):
                 os.unlink(self.path)
             return
-        marks = {name: {"files": lacks.files, "chat": lacks.chat,
+        marks = {name: {"files": lacks.files, "chat": lacks.conversation,
                        "paths": [p.decode("utf-8", "surrogateescape") for p in lacks.paths]}
                 for name, lacks in sorted(self.checkpoints.items())}
         jsonfile.write(self.path, {"format": FORMAT, "objects": sorted(oid.hex() for oid in self.objects),

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         sha256: str
         bytes: int
 
-    class Branch(TypedDict, total=False):
+    class KnownFork(TypedDict, total=False):
         """A session in `branches.json`. Only the first two members were looked at when it was read."""
 
         sessionId: str
@@ -58,7 +58,7 @@ FORMAT = 1
 _MAX_BYTES = 16 << 20
 
 
-class Branches:
+class KnownForks:
     def __init__(self, project: Project) -> None:
         self.path = project.path("branches.json")
         self.data = self._load()
@@ -81,27 +81,27 @@ class Branches:
         jsonfile.write(self.path, sealed(self.data))
 
     @property
-    def all(self) -> list[Branch]:
-        found: list[Branch] = self.data["branches"]
+    def all(self) -> list[KnownFork]:
+        found: list[KnownFork] = self.data["branches"]
         return found
 
-    def find(self, session_id: str) -> Branch | None:
+    def find(self, session_id: str) -> KnownFork | None:
         return next((b for b in self.all if b["sessionId"] == session_id), None)
 
     def parent_of(self, session_id: str) -> str | None:
-        branch = self.find(session_id)
-        return branch["parentSessionId"] if branch else None
+        known = self.find(session_id)
+        return known["parentSessionId"] if known else None
 
-    def add(self, branch: Branch) -> None:
-        self.data["branches"] = [b for b in self.all if b["sessionId"] != branch["sessionId"]] + [branch]
+    def add(self, known: KnownFork) -> None:
+        self.data["branches"] = [b for b in self.all if b["sessionId"] != known["sessionId"]] + [known]
         self.save()
 
-    def change(self, session_id: str, changes: Branch) -> None:
-        branch = self.find(session_id)
-        if branch is None:
-            branch = {"sessionId": session_id, "parentSessionId": None, "made": False}
-            self.all.append(branch)
-        branch.update(changes)
+    def change(self, session_id: str, changes: KnownFork) -> None:
+        known = self.find(session_id)
+        if known is None:
+            known = {"sessionId": session_id, "parentSessionId": None, "made": False}
+            self.all.append(known)
+        known.update(changes)
         self.save()
 
     def remove(self, session_id: str) -> None:
@@ -119,13 +119,13 @@ def ancestors(session_id: str, parent_of: Callable[[str], str | None]) -> list[s
     return found
 
 
-def new_branch(fork: Fork, parent: str, agent: str, turn: int | None, offset: int) -> Branch:
+def known_fork(fork: Fork, parent: str, agent: str, turn: int | None, offset: int) -> KnownFork:
     return {"sessionId": fork.session_id, "parentSessionId": parent, "rewindFromTurn": turn,
             "rewindedAt": iso_time(), "name": None, "archived": False, "agent": agent, "path": fork.path,
             "size": fork.size, "header": fork.header, "cutAt": offset}
 
 
-def _are_sound(branches: Any) -> bool:
-    return isinstance(branches, list) and all(
+def _are_sound(forks: Any) -> bool:
+    return isinstance(forks, list) and all(
         isinstance(b, dict) and isinstance(b.get("sessionId"), str)
-        and (b.get("parentSessionId") is None or isinstance(b["parentSessionId"], str)) for b in branches)
+        and (b.get("parentSessionId") is None or isinstance(b["parentSessionId"], str)) for b in forks)

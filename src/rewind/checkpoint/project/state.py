@@ -344,14 +344,14 @@ class State:
         """Forks that Rewind made for a place, whatever their lines say: whether it is this one."""
         if len(self.places()) == 1:
             return {}
-        from rewind.checkpoint.project.known_forks import Branches
+        from rewind.checkpoint.project.known_forks import KnownForks
 
         try:
-            branches = Branches(self.project).all
+            forks = KnownForks(self.project).all
         except RewindError:
             return {}  # `validate` says what is wrong with it; a checkpoint is made all the same
-        return {branch["sessionId"]: branch["place"] == self.place for branch in branches
-                if branch.get("place")}
+        return {known["sessionId"]: known["place"] == self.place for known in forks
+                if known.get("place")}
 
     def _other_places(self) -> list[str]:
         """Those that are no git work trees: somebody told the index where they are."""

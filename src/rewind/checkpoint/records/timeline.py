@@ -24,23 +24,23 @@ class Brief:
     """What a list shows of a checkpoint: a quarter of the record. With whole records `rewind list` takes 65
     ms of CPU time instead of 58 with 1,000 checkpoints, and `list --checkpoints` 50 instead of 40."""
 
-    FIELDS = ("sequence", "name", "created", "kind", "event", "tool", "chat", "new_bytes", "session",
-              "description", "version", "parent", "place", "imported", "restored", "tree", "prompt_id",
-              "prompt", "cursor", "pinned", "label")
+    FIELDS = ("sequence", "name", "created", "kind", "event", "tool", "has_conversation", "new_bytes",
+              "session", "description", "version", "parent", "place", "imported", "restored", "tree",
+              "prompt_id", "prompt", "cursor", "pinned", "label")
     __slots__ = FIELDS
 
     def __init__(self, sequence: int, name: str, created: float, kind: str, event: str | None,
-                 tool: str | None, chat: bool, new_bytes: int, session: str | None, description: str,
-                 version: int, parent: str | None, place: str, imported: bool, restored: str | None,
-                 tree: str, prompt_id: str | None, prompt: str, cursor: int, pinned: bool,
-                 label: str) -> None:
+                 tool: str | None, has_conversation: bool, new_bytes: int, session: str | None,
+                 description: str, version: int, parent: str | None, place: str, imported: bool,
+                 restored: str | None, tree: str, prompt_id: str | None, prompt: str, cursor: int,
+                 pinned: bool, label: str) -> None:
         self.sequence = sequence
         self.name = name
         self.created = created
         self.kind = kind
         self.event = event
         self.tool = tool
-        self.chat = chat
+        self.has_conversation = has_conversation
         self.new_bytes = new_bytes
         self.session = session
         self.description = description

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rewind.checkpoint.conversations.links import FILE as CHAT
+from rewind.checkpoint.conversations.links import FILE as CONVERSATION_FILE
 from rewind.checkpoint.conversations.links import snapshot_of
 from rewind.checkpoint.conversations.stored import write_gz
 from rewind.checkpoint.project.state import State
@@ -183,7 +183,7 @@ class _Archive:
             return False
 
     def repair_conversation(self) -> str:
-        path = self.state.files.path(self.record.name, CHAT)
+        path = self.state.files.path(self.record.name, CONVERSATION_FILE)
         noted = (snapshot_of(self.record) or {}).get("bytes")
         size = noted if isinstance(noted, int) else 0
         whole = [file for file in transcripts(self.state)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rewind.store.objects import ObjectStore
 
 # What a damaged object is, which says where another copy of it may be.
-TREE, PIECES, CONTENT, RULES, CHAT_LINE, CHAT_LINK, CHAT_PIECE, GARBAGE = (
+TREE, PIECES, CONTENT, RULES, HEADER, LINK, PIECE, GARBAGE = (
     "directory", "list of pieces", "content", "rules", "first line", "link", "piece", "unused")
 
 
@@ -54,17 +54,18 @@ class Examined:
     bad: dict[bytes, str] = field(default_factory=dict)  # object -> what it is
     unusable: str = ""  # why the object store cannot be read at all
 
-    def add_checkpoint(self, name: str, files: list[tuple[bytes, str]], chat: str, lost: object) -> None:
+    def add_checkpoint(self, name: str, files: list[tuple[bytes, str]], conversation: str,
+                       lost: object) -> None:
         """`lost` are files that a repair could not bring back and knows no names of."""
         known = lost if isinstance(lost, int) else 0
         if known:
             self._add(name, f"{known:,} of its files were lost when its archive was damaged")
         for path, why in files:
             self._add(name, f"{_shown(path)} cannot be restored ({why})")
-        if chat:
-            self._add(name, f"its conversation cannot be restored ({chat})")
-        if files or chat or known:
-            self.affected[name] = Lacks(len(files) + known, [path for path, _ in files], chat)
+        if conversation:
+            self._add(name, f"its conversation cannot be restored ({conversation})")
+        if files or conversation or known:
+            self.affected[name] = Lacks(len(files) + known, [path for path, _ in files], conversation)
 
     def _add(self, name: str, text: str) -> None:
         self.problems.append(Problem(CHECKPOINT, f"{name}: {text}", name))
@@ -80,9 +81,9 @@ def examine_records(state: State, records: Iterable[Record], found: Examined, bl
     records = list(records)
     for number, record in enumerate(records):
         files = _check_code(state, record, shared) + shared.outside(record)
-        chat = _check_conversation(state, record, shared) if record.data.get("hasTranscript") else ""
+        conversation = _check_conversation(state, record, shared) if record.data.get("hasTranscript") else ""
         if state.files.is_reserved(record.name):  # not collected by another process since it was listed
-            found.add_checkpoint(record.name, files, chat, record.code.get("lost"))
+            found.add_checkpoint(record.name, files, conversation, record.code.get("lost"))
         if progress:
             progress("Checking checkpoints", number + 1, len(records))
     for oid in rotten or {}:
@@ -217,7 +218,7 @@ def _check_conversation(state: State, record: Record, checker: _Checker) -> str:
         header, body = header_of(record), body_of(record)
         if header is None or body is None:
             return "its record does not say where it is"
-        problems = [checker.blob(header, CHAT_LINE), *_check_chain(body, checker)]
+        problems = [checker.blob(header, HEADER), *_check_chain(body, checker)]
         return next(filter(None, problems), "")
     except RewindError as error:
         return error.message
@@ -234,10 +235,10 @@ def _check_chain(body: bytes, checker: _Checker) -> list[str]:
     at = body
     try:
         for link in links_of(checker.blobs, body):
-            problems += [checker.blob(piece, CHAT_PIECE) for piece in link.pieces]
+            problems += [checker.blob(piece, PIECE) for piece in link.pieces]
             at = link.parent or b""
     except RewindError as error:
-        checker.bad[at] = CHAT_LINK
+        checker.bad[at] = LINK
         problems.append(error.message)
     return problems
 

@@ -206,13 +206,13 @@ class _Act:
 
         name = self.found.record.name if self.found.record else ""
         try:
-            chat, _ = capture_current(self.state)
+            captured, _ = capture_current(self.state)
             about = self.found.about
             doing = f"{self.found.command}ing {about}" if about else f"going back to {name}"
             trigger: Trigger = {"event": self.found.command}
             if not about:
                 trigger["checkpoint"] = name
-            return write_record(self.state, ready.draft, "backup", f"Before {doing}", trigger, chat, kept)
+            return write_record(self.state, ready.draft, "backup", f"Before {doing}", trigger, captured, kept)
         except OSError as error:
             raise BackupFailed(reason=error.strerror or str(error))
 
@@ -229,7 +229,7 @@ class _Act:
             redoes=found.redoes.id if found.redoes else None,
             resumes=found.resumes.id if found.resumes else None, leftAlone=left_alone or None,
             about=found.about or None,
-            conversation=self._cut(), session=found.chat.session_id if found.chat else None,
+            conversation=self._cut(), session=found.conversation.session_id if found.conversation else None,
             turn=found.turn, prompt=" ".join(prompt.split())[:_PROMPT] or None,
             sequence=self.state.timeline.last_sequence())
 
@@ -256,7 +256,7 @@ class _Act:
 
 
 def _conversation(state: State, found: Destination, force: bool) -> Conversation | None:
-    if not found.chat and not found.effects:
+    if not found.conversation and not found.effects:
         return None
     from rewind.checkpoint.rewind.conversation.carry_out import Conversation
 

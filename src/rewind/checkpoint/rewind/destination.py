@@ -31,7 +31,7 @@ class Destination:
         self.in_place = request.in_place
         self.code: Wanted | None = None
         self.exact = True  # whether the code is that of the very moment
-        self.chat: ConversationPlan | None = None
+        self.conversation: ConversationPlan | None = None
         self.prompts: list[Prompt] = []  # that the conversation loses, newest last
         self.boundary: int | None = None
         self.effects: list[Effect] = []
@@ -55,5 +55,5 @@ class Destination:
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self.chat:
-            self.chat.close()
+        if self.conversation:
+            self.conversation.close()

@@ -25,9 +25,9 @@ class Outcome:
         self.code: RestorePlan | None = None  # None: the code was not touched
         self.backup: Record | None = None
         self.kept_copy: Record | None = None  # of what was written to files while they were replaced
-        self.chat: Done | None = None
-        self.left: ConversationPlan | None = found.chat  # the conversation that was cut, and where
-        self.session: str | None = found.chat.session_id if found.chat else None
+        self.conversation: Done | None = None
+        self.left: ConversationPlan | None = found.conversation  # the conversation that was cut, and where
+        self.session: str | None = found.conversation.session_id if found.conversation else None
         self.prompts = found.prompts
         self.boundary = found.boundary
         self.turn = found.turn
@@ -56,4 +56,4 @@ class Outcome:
     @property
     def resume(self) -> str:
         """The command that continues the conversation."""
-        return self.chat.fork["resume"] if self.chat and self.chat.fork else ""
+        return self.conversation.fork["resume"] if self.conversation and self.conversation.fork else ""

@@ -34,11 +34,12 @@ class Plan:
         self.exact = found.exact
         self.about = found.about
         self.code = code
-        self.session: str | None = found.chat.session_id if found.chat and not found.start_anew else None
-        self.source: str | None = found.chat.session_id if found.chat else None
+        conversation = found.conversation
+        self.source: str | None = conversation.session_id if conversation else None
+        self.session = None if found.start_anew else self.source
         self.in_place = found.in_place
-        self.cut: Cut | None = found.chat.cut if found.chat else None
-        self.agent = found.chat.profile.title if found.chat else ""
+        self.cut: Cut | None = conversation.cut if conversation else None
+        self.agent = conversation.profile.title if conversation else ""
         self.prompts: list[Prompt] = found.prompts
         self.boundary = found.boundary
         self.turn = found.turn
@@ -61,9 +62,10 @@ class Plan:
 
 
 def digest(found: Destination, code: RestorePlan | None) -> str:
-    cut = found.chat.cut if found.chat else None
+    conversation = found.conversation
+    cut = conversation.cut if conversation else None
     parts = [found.command, found.request.key(), found.record.name if found.record else None,
-             found.chat.original if found.chat else None, cut and (cut.offset, cut.leaf), found.in_place,
+             conversation.original if conversation else None, cut and (cut.offset, cut.leaf), found.in_place,
              [op.id for op in found.undoes], found.redoes and found.redoes.id, len(found.prompts),
              found.total, outside.key(found.effects)]
     changes = code.changes if code else []
@@ -87,7 +89,7 @@ def make_plan(state: State, request: Request, *, force: bool = False) -> Plan:
 
             by_id = {op.id: op for op in state.operations().all}
             plan.intention = intention(found.undoes, found.redoes, by_id)
-        if found.chat or found.effects:
+        if found.conversation or found.effects:
             from rewind.checkpoint.rewind.conversation.carry_out import announce
 
             plan.notes += announce(state, found)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def write_record(state: State, draft: Draft, kind: str, description: str,
-                 trigger: Trigger | None = None, chat: Captured | None = None,
+                 trigger: Trigger | None = None, captured: Captured | None = None,
                  outside: Outside | None = None) -> Record:
     """Give the draft its name and make it a checkpoint, together with the conversation if there is one, and
     with what was kept of files outside the project."""
@@ -32,19 +32,19 @@ def write_record(state: State, draft: Draft, kind: str, description: str,
     current = here(state)
     state.timeline.sweep()
     extra: Fields = {"trigger": trigger or {}, "parent": current.name if current else None, "git": draft.git,
-                     "hasTranscript": chat is not None, "transcript": chat.data if chat else None}
+                     "hasTranscript": captured is not None, "transcript": captured.data if captured else None}
     if outside:
         extra["outside"], extra["madeBy"] = outside["outside"], outside["madeBy"]
     record = new_record(state, kind, description, draft.code, extra)
     if draft.archive is not None:
         write_archive(state, record, draft.snapshot.tree, draft.archive)
-    if chat:
-        chat.write_beside(state, record.name)
+    if captured:
+        captured.write_beside(state, record.name)
     state.files.write(record)
     if draft.archive is None:
         draft.snapshot.remember(state.cache)
-    if chat:
-        chat.remember(state)
+    if captured:
+        captured.remember(state)
     state.timeline.add(record)
     return record
 

@@ -77,12 +77,12 @@ def save(state: State, description: str = "", *, kind: str = "manual", if_change
                 state.objects.commit()
                 draft.snapshot.remember(state.cache)
                 return Saved(current, False)
-            chat, note = _conversation(state, session, end) if session or find_session else (None, "")
+            conversation, note = _conversation(state, session, end) if session or find_session else (None, "")
             if not waits:
                 all_read()
             if is_late or draft.snapshot.is_late:
                 trigger = {**(trigger or {}), "late": True}
-            saved = Saved(_record(state, draft, kind, description, trigger, chat, kept), True, note)
+            saved = Saved(_record(state, draft, kind, description, trigger, conversation, kept), True, note)
             if then:
                 then(draft)
         finally:

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from rewind.agents.profile import Profile, pick
 from rewind.checkpoint.log.operations import FUTURE
-from rewind.checkpoint.project.known_forks import Branches, ancestors
+from rewind.checkpoint.project.known_forks import KnownForks, ancestors
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record, cursor_of, noted_place, seconds_of, session_of
 from rewind.index import MAIN
@@ -208,7 +208,7 @@ class SessionCode:
         """The code at the end of the turn after `before`; `after` is what was there when this conversation
         went on. What changed between the end of a turn and the next prompt is a person's doing, so the
         checkpoint of the turn's end counts. Without one it is what the session that the turn ran in had next:
-        the turns that a branch leaves out, or others, may have changed the code by `after`."""
+        the turns that a fork leaves out, or others, may have changed the code by `after`."""
         session, end = session_of(before.record), None
         for record in self._since(before.record, after):
             if session_of(record) != session:
@@ -270,7 +270,7 @@ def turn_span(state: State, session: SessionFile, turn: int, offset: int) -> tup
 
 def family(state: State, session_id: str) -> list[str]:
     """The session and those it was forked from: a fork begins with its parent's bytes."""
-    return ancestors(session_id, Branches(state.project).parent_of)
+    return ancestors(session_id, KnownForks(state.project).parent_of)
 
 
 def _same_prompt(one: Record, other: Record) -> bool:

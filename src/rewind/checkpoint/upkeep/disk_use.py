@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint.conversations.links import FILE as CHAT
+from rewind.checkpoint.conversations.links import FILE as CONVERSATION_FILE
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import ARCHIVE, Record
 
@@ -23,8 +23,8 @@ def archive_size(state: State, record: Record) -> int:
         return 0
     try:
         size = os.path.getsize(state.files.path(record.name, ARCHIVE))
-        chat = state.files.path(record.name, CHAT)
-        return size + (os.path.getsize(chat) if os.path.exists(chat) else 0)
+        conversation = state.files.path(record.name, CONVERSATION_FILE)
+        return size + (os.path.getsize(conversation) if os.path.exists(conversation) else 0)
     except OSError:
         return 0
 

@@ -32,7 +32,7 @@ from rewind.words import plural, safe
 if TYPE_CHECKING:
     from rewind.checkpoint.conversations.session_tree import SessionInfo
 
-summary = "list, compare, adopt, rename and delete branches of a chat"
+summary = "list, compare, adopt, rename and delete forks of a conversation"
 examples = ("rewind forks list", "rewind forks show 3f2a9c11",
             'rewind forks rename 3f2a9c11 "try with SQLite"',
             "rewind forks promote 3f2a9c11", "rewind forks delete 3f2a9c11 77b0d2e4",

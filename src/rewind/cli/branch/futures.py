@@ -38,7 +38,7 @@ def show_lane(args: Args, controller: Controller, named: Lane) -> int:
     resume = controller.lane_resume(lane) if lane.state in ("idle", "open", "busy") else ""
     facts = [("state", lane.state), ("directory", lane.dir), ("turns", lane_shape.turns(lane)),
              ("changed", lane_shape.size(lane)), ("last run", lane_shape.last_run(lane)),
-             ("fork of", str(lane.branch.get("parentSessionId") or "")), ("continue", resume),
+             ("fork of", str(lane.known_fork.get("parentSessionId") or "")), ("continue", resume),
              ("problem", lane_shape.problem(lane))]
     lines = [f"  {paint(f'{title:<10}', 'dim')}{safe(text)}" for title, text in facts if text]
     return answer(args, {**lane_shape.lane_json(lane), "resume": resume},

@@ -122,7 +122,7 @@ class _Tour:
         steps = ((self._protect, "Protect a project", "rewind init"),
                  (self._work, "Let an agent work", ""),
                  (self._look, "See what was kept", "rewind list"),
-                 (self._back, "Take back the last turn, code and chat", "rewind back 1 --both"),
+                 (self._back, "Take back the last turn, code and conversation", "rewind back 1 --both"),
                  (self._undo, "Change your mind", "rewind undo-restore"),
                  (self._redo, "And once more", "rewind redo"))
         for number, (step, title, command) in enumerate(steps, 1):
@@ -198,7 +198,8 @@ class _Tour:
         said = [turn["prompt"] for turn in turns if turn["active"]]
         _check(said == [turn.prompt for turn in TURNS[:-1]], f"the fork has the prompts {said}")
         _check(content(self.agent.transcript) == self.conversation, "the old session is not what it was")
-        return [files, f"The chat continues after turn {len(said)}, in a fork; the old session is untouched."]
+        return [files, f"The conversation continues after turn {len(said)}, in a fork; the old session is"
+                       " untouched."]
 
     def _files_are(self, wanted: dict[str, bytes], how: str) -> str:
         found = self.world.files()

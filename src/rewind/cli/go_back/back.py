@@ -47,9 +47,9 @@ if TYPE_CHECKING:
         prompts: list[PromptJson]
         code: BackCode | None
 
-summary = "take back the last prompts: the chat, and with --both the code"
-examples = ("rewind back                   # before the last prompt, chat only",
-            "rewind back 2 --both          # before the last two prompts, code and chat",
+summary = "take back the last prompts: the conversation, and with --both the code"
+examples = ("rewind back                   # before the last prompt, conversation only",
+            "rewind back 2 --both          # before the last two prompts, code and conversation",
             "rewind back --both --dry-run", "rewind back --copy            # the prompt to the clipboard")
 _LONGEST = 300
 
@@ -128,8 +128,8 @@ def _tell(controller: Controller, outcome: Outcome, resume: Resume) -> None:
             note(f"The code is as it was in {outcome.record.name}")
     for text in outcome.notes:
         note(text)
-    restored.tell_chat(outcome.chat)
-    if outcome.chat is None:
+    restored.tell_conversation(outcome.conversation)
+    if outcome.conversation is None:
         print("The code was restored; the conversation starts over.")
     resume.tell(outcome)
     note("To undo: rewind undo-restore")

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from rewind.cli.go_back.restored import common_arguments, conflict_json, outcome_json, plan_json, tell_chat
+from rewind.cli.go_back.restored import (
+    common_arguments,
+    conflict_json,
+    outcome_json,
+    plan_json,
+    tell_conversation,
+)
 from rewind.cli.output.change_lines import folded_text, painted
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint
@@ -67,7 +73,7 @@ def _merge(args: Args, controller: Controller, wanted: Target, what: str) -> int
         outcome = controller.go(wanted, what, force=args.force, progress=progress)
     code = _show_outcome(outcome, args)
     if not args.json:
-        tell_chat(outcome.chat)
+        tell_conversation(outcome.conversation)
         if outcome.resume:
             note(f"To continue it here: {outcome.resume}")
     return code

@@ -29,8 +29,8 @@ takes_paths = True
 
 def arguments(parser: Parser) -> None:
     parser.add_argument("checkpoint", help=SELECTOR)
-    parser.add_argument("--code-only", action="store_true", help="restore the code, not the chat")
-    parser.add_argument("--context-only", action="store_true", help="restore the chat, not the code")
+    parser.add_argument("--code-only", action="store_true", help="restore the code, not the conversation")
+    parser.add_argument("--context-only", action="store_true", help="restore the conversation, not the code")
     parser.add_argument("--in-place", action="store_true",
                         help="cut the session's own transcript instead of making a fork")
     parser.add_argument("--to", metavar="DIR", help="write the files into DIR instead; touch nothing here")
@@ -59,13 +59,13 @@ def run(args: Args) -> int:
 def _mode(args: Args) -> str:
     if args.code_only and args.context_only:
         raise UsageError("--code-only and --context-only exclude each other.",
-                         hint="Without either, code and chat are restored.")
+                         hint="Without either, both are restored.")
     if args.context_only and (args.paths or args.to):
         raise UsageError("--context-only restores no files.", hint="Leave out the paths and --to.")
     if args.outside and args.to:
         raise UsageError("--to writes nothing outside its directory.", hint="Leave out --outside.")
     if args.in_place and (args.code_only or args.paths or args.to):
-        raise UsageError("--in-place is about the chat, and the chat is not restored here.",
+        raise UsageError("--in-place rewrites the conversation, which --code-only leaves alone.",
                          hint="Leave out --in-place.")
     return "code" if args.code_only else "conversation" if args.context_only else "both"
 

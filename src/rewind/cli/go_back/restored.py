@@ -50,11 +50,11 @@ if TYPE_CHECKING:
     class InPlace(TypedDict):
         backup: str | None
 
-    class ChatJson(TypedDict):
+    class ConversationJson(TypedDict):
         fork: MadeFork | None
         in_place: InPlace | None
 
-    class OutcomeJson(CodeJson, OutsideJson, ChatJson):
+    class OutcomeJson(CodeJson, OutsideJson, ConversationJson):
         operation: str | None
         checkpoint: str | None
         backup: str | None
@@ -174,7 +174,7 @@ def show_outcome(outcome: Outcome | None, args: Args, way_back: str = "undo-rest
     else:
         count = len(outcome.plan.written) + len(outcome.plan.deleted)
         print(headline.format(name=record.name, paths=plural(count, "path")))
-    tell_chat(outcome.chat)
+    tell_conversation(outcome.conversation)
     for text in outcome.notes:
         note(text)
     if resume:
@@ -198,12 +198,13 @@ def outcome_json(outcome: Outcome) -> OutcomeJson:
             **outside_json(outcome),
             "changedSince": [path_json(p) for p in outcome.plan.foreign],
             "remaining": [with_reason(p, reason) for p, reason in outcome.remaining],
-            "session": outcome.session, **chat_json(outcome.chat), "notes": outcome.notes, "dryRun": False}
+            "session": outcome.session, **conversation_json(outcome.conversation), "notes": outcome.notes,
+            "dryRun": False}
 
 
-def chat_json(chat: Done | None) -> ChatJson:
-    return {"fork": chat.fork if chat else None,
-            "in_place": {"backup": chat.backup} if chat and not chat.fork else None}
+def conversation_json(done: Done | None) -> ConversationJson:
+    return {"fork": done.fork if done else None,
+            "in_place": {"backup": done.backup} if done and not done.fork else None}
 
 
 def tell_code(outcome: Outcome) -> None:
@@ -217,13 +218,13 @@ def tell_code(outcome: Outcome) -> None:
         note(f"{paint('not restored:', 'yellow', sys.stderr)} {shown(path)} ({explain(reason)})")
 
 
-def tell_chat(chat: Done | None) -> None:
+def tell_conversation(done: Done | None) -> None:
     """What happened to the conversation; `resume` says how to go on with it."""
-    if chat is None:
+    if done is None:
         return
-    if chat.fork:
-        print(f"Fork created: {chat.fork['session_id']}")
+    if done.fork:
+        print(f"Fork created: {done.fork['session_id']}")
     else:
         print("Chat rewritten in-place")
-        if chat.backup:
-            note(f"The whole conversation is kept in {chat.backup}")
+        if done.backup:
+            note(f"The whole conversation is kept in {done.backup}")

@@ -7,7 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from rewind.cli.go_back.restored import exit_code, print_code, tell_chat, tell_code
+from rewind.cli.go_back.restored import exit_code, print_code, tell_code, tell_conversation
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint
 from rewind.cli.parse.session import note
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 20
 _INTENTS = {"1": BOTH, "2": CODE, "3": CONVERSATION}
-_CHOICES = ("1  Jump: code + chat", "2  Code only", "3  Chat fork")
+_CHOICES = ("1  Jump: code + conversation", "2  Code only", "3  Conversation only")
 
 
 class _Enough(Exception):
@@ -198,7 +198,7 @@ def _tell(outcome: Outcome) -> int:
         print(f"Restored to {outcome.record.name}. Reload your agent session.")
     for text in outcome.notes:
         note(text)
-    tell_chat(outcome.chat)
+    tell_conversation(outcome.conversation)
     if outcome.resume:
         note(f"Continue with:\n  {outcome.resume}")
     note("To undo: rewind undo-restore")

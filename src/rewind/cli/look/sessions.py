@@ -113,12 +113,12 @@ def _restore(args: Args) -> int:
 
 
 def session_json(info: SessionInfo) -> SessionJson:
-    branch = info.branch or {}
+    known = info.known_fork or {}
     return {"session_id": info.session_id, "agent": info.file.profile.name, "title": info.own_title,
-            "name": branch.get("name"), "parentSessionId": info.parent,
-            "rewindFromTurn": info.rewind_from_turn, "rewindedAt": branch.get("rewindedAt"),
+            "name": known.get("name"), "parentSessionId": info.parent,
+            "rewindFromTurn": info.rewind_from_turn, "rewindedAt": known.get("rewindedAt"),
             "madeByRewind": info.made_by_rewind, "archived": info.archived,
-            "promoted": bool(branch.get("promoted")), "turns": len(info.turns),
+            "promoted": bool(known.get("promoted")), "turns": len(info.turns),
             "modified": iso_time(info.file.modified),
             "running": info.running, "path": info.file.path}
 
@@ -131,10 +131,10 @@ def print_tree(infos: list[SessionInfo]) -> None:
     now = time.time()
     for depth, info in as_tree(infos):
         mark = paint("●", "green") if info.running else " "
-        branch, remark = f"{'  ' * (depth - 1)}└ " if depth else "", f"  ({_remark(info)})"
-        room = line_room() - 37 - len(branch) - cells(remark)
+        indent, remark = f"{'  ' * (depth - 1)}└ " if depth else "", f"  ({_remark(info)})"
+        room = line_room() - 37 - len(indent) - cells(remark)
         print(f"{mark} {paint(info.session_id[:8], 'cyan')}  {age(info.file.modified, now):>12}"
-              f"  {plural(len(info.turns), 'turn'):>9}  {branch}{_name(info, room)}{paint(remark, 'dim')}")
+              f"  {plural(len(info.turns), 'turn'):>9}  {indent}{_name(info, room)}{paint(remark, 'dim')}")
 
 
 def _name(info: SessionInfo, room: int) -> str:
@@ -146,10 +146,10 @@ def _name(info: SessionInfo, room: int) -> str:
 
 def _remark(info: SessionInfo) -> str:
     parts = [info.file.profile.name]
-    if info.parent and info.rewind_from_turn is not None and (info.branch or {}).get("name"):
+    if info.parent and info.rewind_from_turn is not None and (info.known_fork or {}).get("name"):
         parts.append(f"from turn {info.rewind_from_turn}")
     parts += ["archived"] if info.archived else []
-    parts += ["promoted"] if (info.branch or {}).get("promoted") else []
+    parts += ["promoted"] if (info.known_fork or {}).get("promoted") else []
     return ", ".join(parts)
 
 

@@ -151,7 +151,7 @@ def _facts(record: Record, changed: _Changed, prompt: LastPrompt | None,
         facts.append(("unprotected", f"{plural(_number(code, 'uncovered'), 'path')} not captured"))
     facts += [("torn", f"written while it was copied: {shown(path)}") for path in torn_paths(record)]
     facts += [("outside", text) for text in _outside(record)]
-    facts += _chat(record) if record.data.get("hasTranscript") else []
+    facts += _conversation(record) if record.data.get("hasTranscript") else []
     facts += [("last prompt", f"turn {prompt.turn}: {safe(prompt.text)}")] if prompt else []
     facts += [("git", _git(record))] if isinstance(record.data.get("git"), dict) else []
     facts += [("", safe(text)) for text in since.notes()] if since else []
@@ -194,7 +194,7 @@ def _imported(record: Record) -> str:
                 f" made {origin.get('createdAt') or 'at an unknown time'}")
 
 
-def _chat(record: Record) -> list[tuple[str, str]]:
+def _conversation(record: Record) -> list[tuple[str, str]]:
     found = record.data.get("transcript")
     found = found if isinstance(found, dict) else {}
     cursor = found.get("cursor")
@@ -232,7 +232,7 @@ def _json(controller: Controller, record: Record, files: bool) -> JsonObject:
              "prompt": prompt and {"session_id": prompt.session_id, "turn": prompt.turn, "text": prompt.text}}
     lacks = controller.incomplete().get(record.name)
     found["incomplete"] = {"files": lacks.files, "paths": [path_json(p) for p in lacks.paths],
-                           "chat": lacks.chat} if lacks else None
+                           "chat": lacks.conversation} if lacks else None
     if files:
         found["files"] = [_file_json(path, entry) for path, entry in controller.files(record.name)]
     return found

@@ -157,7 +157,7 @@ def _print_ok(controller: Controller, deep: bool) -> None:
 
 def _affected(found: dict[str, Lacks]) -> list[Affected]:
     return [{"checkpoint": name, "files": lacks.files, "paths": [path_json(p) for p in lacks.paths],
-             "chat": lacks.chat} for name, lacks in sorted(found.items())]
+             "chat": lacks.conversation} for name, lacks in sorted(found.items())]
 
 
 def _exit_code(problems: list[Problem]) -> int:

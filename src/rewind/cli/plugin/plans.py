@@ -58,7 +58,7 @@ def file_lines(code: RestorePlan) -> list[str]:
 
 
 def outcome_answer(outcome: Outcome, said: str, way_back: str = "To undo: /goforward") -> OutcomeAnswer:
-    fork = outcome.chat.fork if outcome.chat else None
+    fork = outcome.conversation.fork if outcome.conversation else None
     clear = bool(outcome.start_anew)
     code = [counts(outcome.code)] if outcome.code and not outcome.code.empty else []
     left = [f"{plural(len(outcome.remaining), 'path')} could not be restored; run `rewind ops`"] \

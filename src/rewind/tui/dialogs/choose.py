@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 Choice = tuple[str, str, str]  # what is returned, the title, what it means
 _INTENTS = (
-    (BOTH, "Jump: code + chat", "files as they were then, and the chat as a new fork"),
-    (CODE, "Code only", "files as they were then; the chat goes on as it is"),
-    (CONVERSATION, "Chat fork", "the chat up to then as a new session; files stay as they are"),
+    (BOTH, "Jump: code + conversation", "restore the files; continue the conversation in a fork"),
+    (CODE, "Code only", "restore the files; the conversation continues as it is"),
+    (CONVERSATION, "Conversation only", "continue from there in a fork; the files stay as they are"),
 )
 
 
@@ -72,7 +72,7 @@ class Choose(Dialog["str | None"]):
 
 
 class ChooseIntent(Choose):
-    """What shall come back: code and chat, the code, or the chat."""
+    """What to bring back: code and conversation, or one of them."""
 
     def __init__(self, item: Item) -> None:
         why_not = "this checkpoint holds no conversation"

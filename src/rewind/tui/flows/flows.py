@@ -129,7 +129,7 @@ def _plan_lines(plan: Plan) -> list[Text]:
     lines = []
     if plan.session:
         left_out = f", without {plural(len(plan.prompts), 'prompt')}:" if plan.prompts else ""
-        lines.append(Text.assemble(("Chat  ", "bold"), f"a fork of {plan.session[:8]}{left_out}"))
+        lines.append(Text.assemble(("Conversation  ", "bold"), f"a fork of {plan.session[:8]}{left_out}"))
         lines += [Text.assemble(("  > ", "cyan"), shortened(one_line(prompt.text), 60))
                   for prompt in plan.prompts[:5]]
         lines += [Text(f"  … and {len(plan.prompts) - 5} more", "dim")] if len(plan.prompts) > 5 else []
@@ -145,8 +145,9 @@ def _plan_lines(plan: Plan) -> list[Text]:
 
 def _done_lines(done: Done, intent: str) -> list[Text]:
     lines = about_files(done)
-    if done.chat and done.chat.fork:
-        lines.append(Text.assemble("The chat is a new session: ", (done.chat.fork["session_id"], "cyan")))
+    if done.conversation and done.conversation.fork:
+        session = done.conversation.fork["session_id"]
+        lines.append(Text.assemble("The conversation is a new session: ", (session, "cyan")))
     elif intent != CODE:
         lines.append(Text("There is no new session."))
     if done.plan.changes:

@@ -150,7 +150,7 @@ def _checkpoint(controller: Controller, item: Item, text: Text) -> None:
     text.append(f"{record.name}", "yellow").append(f"  {clock(item.time)}\n", "dim")
     count = record.code.get("fileCount")
     parts = [kind, *([plural(count, "file")] if isinstance(count, int) else []),
-             "with chat" if item.has_conversation else "no chat"]
+             "with conversation" if item.has_conversation else "no conversation"]
     text.append(" · ".join(parts) + "\n", "dim")
 
 

@@ -204,8 +204,8 @@ def _line(depth: int, info: SessionInfo) -> Text:
     text.append(f"  {plural(len(info.turns), 'turn')} · {short_age(info.file.modified)}", "dim")
     if info.parent and info.rewind_from_turn is not None and " · from turn " not in info.name:
         text.append(f" · from turn {info.rewind_from_turn}", "dim")
-    branch = info.branch or {}
-    marks = [("● open", "green", info.running), ("★ promoted", "yellow", bool(branch.get("promoted"))),
+    known = info.known_fork or {}
+    marks = [("● open", "green", info.running), ("★ promoted", "yellow", bool(known.get("promoted"))),
              ("folded away", "dim", info.archived)]
     for mark, style, there in marks:
         text.append(f" · {mark}" if there else "", style)

@@ -6,7 +6,7 @@ from rich.text import Text
 
 _KEYS = (
     ("↑ ↓  j k", "another row; PgUp PgDn Home End; Tab: the preview"),
-    ("Enter", "go back there: code + chat, code, or chat"),
+    ("Enter", "go back there: code, conversation, or both"),
     ("→ ←", "unfold or fold a turn or a session; z: all sessions"),
     ("/ or type", "filter by words; Esc shows everything"),
     ("d", "the diff; there, bring back files and hunks"),
@@ -15,7 +15,7 @@ _KEYS = (
     ("b", "blame: which prompt wrote each line of a file"),
     ("s  f", "save a checkpoint; forks: compare, adopt, remove"),
     ("u  r", "undo to the checkpoint before; redo"),
-    ("U", "undo the last operation: code and chat"),
+    ("U", "undo the last operation: code and conversation"),
     ("t  F5  q", "light or dark; read again; quit"),
 )
 _SIGNS = (

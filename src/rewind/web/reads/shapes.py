@@ -35,11 +35,11 @@ def listed(paths: list[bytes], limit: int = MOST_LISTED) -> list[str]:
 
 
 def session(controller: Controller, info: SessionInfo) -> parts.Session:
-    file, branch = info.file, info.branch or {}
+    file, known = info.file, info.known_fork or {}
     return {
         "sessionId": info.session_id, "agent": file.profile.name, "agentTitle": file.profile.title,
-        "title": info.title, "name": branch.get("name"), "parentSessionId": info.parent,
-        "rewindFromTurn": info.rewind_from_turn, "rewindedAt": branch.get("rewindedAt"),
+        "title": info.title, "name": known.get("name"), "parentSessionId": info.parent,
+        "rewindFromTurn": info.rewind_from_turn, "rewindedAt": known.get("rewindedAt"),
         "madeByRewind": info.made_by_rewind, "archived": info.archived, "promoted": info.promoted,
         "codeRestored": bool(info.replaced_code), "turns": len(info.turns), "messageCount": info.messages,
         "created": (info.turns[0][1] or None) if info.turns else None, "modified": iso_time(file.modified),

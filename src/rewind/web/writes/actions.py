@@ -33,7 +33,7 @@ def rewind_session(controller: Controller, request: Request) -> answers.SessionC
     name = " ".join(request.text("name", longest=200).split()) or f"Branch from turn {turn}"
     done = controller.go(turn_target(request.session(controller), turn),
                          "both" if mode == "both" else "conversation", name=name, digest=request.stamp())
-    if done.chat is None or done.chat.fork is None:
+    if done.conversation is None or done.conversation.fork is None:
         raise RewindError("The code was restored; the conversation starts over.",
                           hint="Start a new session in the terminal.")
     code: answers.CodeBroughtBack | None = None
@@ -43,7 +43,7 @@ def rewind_session(controller: Controller, request: Request) -> answers.SessionC
                 "written": shape["written"], "writtenCount": shape["writtenCount"],
                 "deleted": shape["deleted"], "deletedCount": shape["deletedCount"],
                 "kept": shape["kept"], "remaining": shape["remaining"]}
-    made = controller.session(done.chat.fork["session_id"])
+    made = controller.session(done.conversation.fork["session_id"])
     return {"event": "session_created", "session": shapes.session(controller, made), "code": code,
             "operation": done.operation, "notes": done.notes}
 

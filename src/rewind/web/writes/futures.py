@@ -71,7 +71,7 @@ def adopt_lane(controller: Controller, request: Request) -> answers.LaneAdopted:
     lane = _wanted(controller, request)
     target = Adopted(lane.name, request.choice("how", HOW))
     done = controller.go(target, "both", digest=request.stamp())
-    made = done.chat.fork if done.chat else None
+    made = done.conversation.fork if done.conversation else None
     return {"event": "lane_adopted", **reverted(done), "sessionId": made["session_id"] if made else None,
             "resume": done.resume or None}
 

@@ -28,8 +28,8 @@ def claude(cli: InProcess) -> Scene:  # noqa: F811
 
 
 def fork_of(back: Outcome) -> Path:
-    assert back.chat and back.chat.fork
-    return Path(back.chat.fork["path"])
+    assert back.conversation and back.conversation.fork
+    return Path(back.conversation.fork["path"])
 
 
 @pytest.mark.parametrize("turn", [1, 2, 3])

@@ -15,14 +15,14 @@ from rewind.checkpoint.futures.known.directory import (
     work_trees,
 )
 from rewind.checkpoint.project.identity import sweep_place
-from rewind.checkpoint.project.known_forks import Branches
+from rewind.checkpoint.project.known_forks import KnownForks
 from rewind.checkpoint.project.state import State
 from rewind.errors import WorkNotSaved
 from rewind.files import fsync_dir, make_private_dir
 from rewind.transcript.write.content import new_session_id
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.project.known_forks import Branch
+    from rewind.checkpoint.project.known_forks import KnownFork
 
 NOTES = "making"
 _MAX_BYTES = 1 << 16
@@ -97,13 +97,13 @@ def _path_of(state: State, session: str) -> str:
 
 def _is_whole(state: State, note: HalfMade) -> bool:
     """Killed after the last step: what was noted last is there, and the conversation that it names."""
-    branch = _branch_at(state, note["dir"])
-    path = str((branch or {}).get("path") or "")
-    return bool(branch) and os.path.isdir(note["dir"]) and (not path or os.path.lexists(path))
+    known = _known_fork_at(state, note["dir"])
+    path = str((known or {}).get("path") or "")
+    return bool(known) and os.path.isdir(note["dir"]) and (not path or os.path.lexists(path))
 
 
-def _branch_at(state: State, folder: str) -> Branch | None:
-    return next((one for one in Branches(state.project).all
+def _known_fork_at(state: State, folder: str) -> KnownFork | None:
+    return next((one for one in KnownForks(state.project).all
                  if one.get("dir") == folder and one.get("point") and not one.get("removed")), None)
 
 
@@ -124,11 +124,11 @@ def _clear_away(state: State, note: HalfMade) -> None:
     for place in state.places():
         sweep_place(state.dir_of(place))
     clear(note["dir"], keep=bool(note.get("existed")))
-    branch = _branch_at(state, note["dir"])
-    if branch and note.get("again"):
-        Branches(state.project).change(branch["sessionId"], {"removed": note["point"]})
-    elif branch:
-        Branches(state.project).remove(branch["sessionId"])
+    known = _known_fork_at(state, note["dir"])
+    if known and note.get("again"):
+        KnownForks(state.project).change(known["sessionId"], {"removed": note["point"]})
+    elif known:
+        KnownForks(state.project).remove(known["sessionId"])
 
 
 def _mend_git(state: State, note: HalfMade) -> None:

@@ -11,7 +11,7 @@ from rewind.checkpoint.conversations.session_tree import Life
 from rewind.checkpoint.futures.known.half_made import half_made
 from rewind.checkpoint.log.lineage import here
 from rewind.checkpoint.log.operations import UNDELETE, Operation
-from rewind.checkpoint.project.known_forks import Branches
+from rewind.checkpoint.project.known_forks import KnownForks
 from rewind.checkpoint.project.state import State
 from rewind.errors import FutureLost, FutureNotFound
 from rewind.index import MAIN
@@ -22,7 +22,7 @@ from rewind.transcript.turns.turn_index import open_turns
 if TYPE_CHECKING:
     from rewind.checkpoint.changes.turn_changes import Changes
     from rewind.checkpoint.futures.known.half_made import HalfMade
-    from rewind.checkpoint.project.known_forks import Branch, LastRun
+    from rewind.checkpoint.project.known_forks import KnownFork, LastRun
 
 _SHORTEST = 6  # of a session's id that names it
 
@@ -30,12 +30,12 @@ _SHORTEST = 6  # of a session's id that names it
 class Lane:
     """One future, as `branches.json` knows it."""
 
-    def __init__(self, branch: Branch) -> None:
-        self.branch = branch
-        self.session_id: str = branch["sessionId"]
-        self.dir = str(branch["dir"])
-        self.place = str(branch["place"])
-        self.point = str(branch.get("point") or "")
+    def __init__(self, known: KnownFork) -> None:
+        self.known_fork = known
+        self.session_id: str = known["sessionId"]
+        self.dir = str(known["dir"])
+        self.place = str(known["place"])
+        self.point = str(known.get("point") or "")
         self.exists = os.path.isdir(self.dir)
         self.running = self.busy = False
         self.turns: int | None = None  # since it was forked
@@ -45,12 +45,13 @@ class Lane:
 
     @property
     def name(self) -> str:
-        return str(self.branch.get("name") or os.path.basename(self.dir))
+        return str(self.known_fork.get("name") or os.path.basename(self.dir))
 
     @property
     def half_removed(self) -> bool:
         """Killed while it was removed: the rest of its directory is still on the disk."""
-        return bool(self.branch.get("removed") and (self.branch.get("aside") or self.branch.get("clearing")))
+        fork = self.known_fork
+        return bool(fork.get("removed") and (fork.get("aside") or fork.get("clearing")))
 
     @property
     def state(self) -> str:
@@ -63,7 +64,7 @@ class Lane:
 
     @property
     def last_run(self) -> LastRun | None:
-        found = self.branch.get("lastRun")
+        found = self.known_fork.get("lastRun")
         return found if isinstance(found, dict) else None
 
 
@@ -71,15 +72,15 @@ def lanes(state: State) -> list[Lane]:
     """Oldest first, without looking closer; last what was never finished."""
     unfinished = [_half_made_lane(note) for note in half_made(state)]
     folders = {lane.dir for lane in unfinished}
-    known = [Lane(branch) for branch in Branches(state.project).all if _is_lane(branch)]
+    known = [Lane(one) for one in KnownForks(state.project).all if _is_lane(one)]
     busy = any(lane.half_removed for lane in known) and state.lock_now_ns is None and state.is_busy()
     return [*(lane for lane in known if lane.dir not in folders
-              and (not lane.branch.get("removed") or (lane.half_removed and not busy))), *unfinished]
+              and (not lane.known_fork.get("removed") or (lane.half_removed and not busy))), *unfinished]
 
 
-def _is_lane(branch: Branch) -> bool:
+def _is_lane(known: KnownFork) -> bool:
     """Not a fork of its conversation, which is for the same directory: that began with no checkpoint."""
-    return bool(branch.get("dir") and branch.get("point")) and branch.get("place") not in (None, MAIN)
+    return bool(known.get("dir") and known.get("point")) and known.get("place") not in (None, MAIN)
 
 
 def _half_made_lane(note: HalfMade) -> Lane:
@@ -91,8 +92,8 @@ def _half_made_lane(note: HalfMade) -> Lane:
 
 def removed_lanes(state: State) -> list[Lane]:
     """Those that `forks undelete` brings back, one included that was killed at it."""
-    return [lane for lane in map(Lane, filter(_is_lane, Branches(state.project).all))
-            if lane.branch.get("removed") or interrupted(state, UNDELETE, lane.session_id)]
+    return [lane for lane in map(Lane, filter(_is_lane, KnownForks(state.project).all))
+            if lane.known_fork.get("removed") or interrupted(state, UNDELETE, lane.session_id)]
 
 
 def interrupted(state: State, command: str, session: str) -> Operation | None:
@@ -153,7 +154,7 @@ def look(state: State, lane: Lane) -> Lane:
         file = session_of(there, lane)
         if file:
             total = open_turns(file.path, file.profile, there.derived).total
-            began = lane.branch.get("rewindFromTurn")
+            began = lane.known_fork.get("rewindFromTurn")
             lane.turns = max(0, total - began) if isinstance(began, int) else total
             lane.running, lane.busy = Life(there).of(file)
         point = state.files.find(lane.point)
@@ -163,10 +164,10 @@ def look(state: State, lane: Lane) -> Lane:
 
 def session_of(state: State, lane: Lane) -> SessionFile | None:
     """Its conversation, wherever the client has moved it to; of a fork without one, the latest one there."""
-    if not lane.branch.get("path"):
+    if not lane.known_fork.get("path"):
         return next(iter(latest_sessions(state.area(), home=state.project.home)), None)
-    profile = profile_named(str(lane.branch.get("agent")), state.project.home)
-    path = str(lane.branch.get("path"))
+    profile = profile_named(str(lane.known_fork.get("agent")), state.project.home)
+    path = str(lane.known_fork.get("path"))
     try:
         return SessionFile(path, profile, os.stat(path))
     except OSError:
@@ -184,6 +185,6 @@ def resume_in(state: State, lane: Lane) -> str:
         file = session_of(there, lane)
         if file:
             return resume_command(there, file.profile, file.session_id, file.path)
-    agent = str(lane.branch.get("agent"))
+    agent = str(lane.known_fork.get("agent"))
     start = profile_named(agent, state.project.home).commands["start"] if agent != "unknown" else ""
     return f"cd {quote(lane.dir)}" + (f" && {start}" if start else "")

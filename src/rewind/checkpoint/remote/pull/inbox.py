@@ -91,12 +91,13 @@ class Inbox(Incoming):
     """
 
     def __init__(self, label: str, objects: Objects, commits: dict[str, bytes],
-                 is_here: Callable[[str], bool], chats: bytes = b"", sessions: Iterable[str] = ()) -> None:
+                 is_here: Callable[[str], bool], conversations: bytes = b"",
+                 sessions: Iterable[str] = ()) -> None:
         self.label = label
         self._objects = objects
         self._commits = commits  # by the id of the checkpoint
         self.look_again(is_here)
-        self._chats = chats
+        self._conversations = conversations
         self._sessions = list(sessions)
         self._where: dict[str, bytes] = {}  # digest of a file -> its name for git
 
@@ -152,14 +153,14 @@ class Inbox(Incoming):
 
     def conversations(self) -> Iterator[JsonObject]:
         for session in self._sessions:
-            folder = self._chats + b":" + session.encode() + b"/"
+            folder = self._conversations + b":" + session.encode() + b"/"
             raw = self._objects.read(folder + b"meta.json", _MOST_META)
             meta = _json(raw) if raw is not None else None
             if not isinstance(meta, dict) or meta.get("session") != session:
                 raise ValueError(f"the conversation {session} in it is malformed")
-            yield {**meta, "read": lambda folder=folder: self._chat(folder)}
+            yield {**meta, "read": lambda folder=folder: self._conversation(folder)}
 
-    def _chat(self, folder: bytes) -> Iterator[bytes]:
+    def _conversation(self, folder: bytes) -> Iterator[bytes]:
         number = 1
         while (chunk := self._objects.read(folder + chunk_name(number), _MOST_CHUNK)) is not None:
             yield chunk

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from rewind.checkpoint.project.known_forks import Branches
+from rewind.checkpoint.project.known_forks import KnownForks
 from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record, iso_time
@@ -169,12 +169,12 @@ def _add(state: State, reader: _Reader, writer: _Writer, lane: str, pulled: Pull
 def _archive_shorter(state: State, arrived: list[Arrived]) -> None:
     """A conversation that could not go on in the session that it was here has come as another one: the
     shorter one steps back, unless somebody went on in it."""
-    branches = Branches(state.project)
+    forks = KnownForks(state.project)
     for one in arrived:
-        for branch in [b for b in branches.all if (b.get("shared") or {}).get("session") == one.origin]:
-            if branch["sessionId"] != one.session and not branch.get("archived") \
-                    and not was_continued(state, branch):
-                branches.change(branch["sessionId"], {"archived": True})
+        for known in [b for b in forks.all if (b.get("shared") or {}).get("session") == one.origin]:
+            if known["sessionId"] != one.session and not known.get("archived") \
+                    and not was_continued(state, known):
+                forks.change(known["sessionId"], {"archived": True})
 
 
 class _Reader:
@@ -216,10 +216,10 @@ class _Reader:
 
     def _read(self, writer: str, refs: dict[str, str]) -> _Writer:
         commits = self._repository.checkpoints(refs.get(own_ref(writer, CHECKPOINTS), ""))
-        chats = own_ref(writer, CONVERSATIONS)
-        tip = refs.get(chats, "")
+        conversations = own_ref(writer, CONVERSATIONS)
+        tip = refs.get(conversations, "")
         inbox = Inbox(self._remote.name, self._objects, commits, self._here.__contains__, tip.encode(),
-                      self._sessions(tip, self._known.get(chats, "")))
+                      self._sessions(tip, self._known.get(conversations, "")))
         return _Writer(f"{self._remote.name}-{writer[:8]}", inbox, look(self._state, inbox))
 
     def _sessions(self, new: str, old: str) -> list[str]:

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 def announce(state: State, found: Destination) -> list[str]:
     """What would be done to conversations, in words; what would be refused is refused, or said."""
     notes = effects.announce(state, found.effects)
-    if found.chat and found.in_place and not found.start_anew:
-        check_ours(found.chat.profile, found.chat.original)
+    if found.conversation and found.in_place and not found.start_anew:
+        check_ours(found.conversation.profile, found.conversation.original)
         try:
-            refuse_if_open(state, found.chat, False)
+            refuse_if_open(state, found.conversation, False)
         except SessionInUse as error:
             text = f"Refused without --force: {error.fields['reason']}"
             notes += [] if text in found.notes else [text]
@@ -47,41 +47,41 @@ class Conversation:
         self.state = state
         self.found = found
         self.force = force
-        self.chat = None if found.start_anew else found.chat
+        self.plan = None if found.start_anew else found.conversation
         self.effects: list[Effect] = [*found.effects, *self._planned()]
         self.done: list[Effect] = []
 
     def _planned(self) -> list[Effect]:
         """The session that will be made, or the backup of the one that will be cut."""
-        chat = self.chat
-        if chat is None:
+        plan = self.plan
+        if plan is None:
             return []
         before: Effect = next((e for e in (self.found.resumes.effects if self.found.resumes else ())
                                if e.get("kind") in (FORK, REWRITE)), None) or {}
-        about: Effect = {"path": chat.original, "agent": chat.profile.name}
+        about: Effect = {"path": plan.original, "agent": plan.profile.name}
         if self.found.in_place:
-            backup = free_backup_name(self.state, chat.original) if os.path.lexists(chat.original) else None
+            backup = free_backup_name(self.state, plan.original) if os.path.lexists(plan.original) else None
             return [{"kind": REWRITE, **about, "backup": backup}]
-        session = str(before.get("sessionId") or kind_of(chat.profile).new_session_id())
-        path = chat.path_of(session)
-        return [{"kind": FORK, "sessionId": session, "agent": chat.profile.name, "path": path}]
+        session = str(before.get("sessionId") or kind_of(plan.profile).new_session_id())
+        path = plan.path_of(session)
+        return [{"kind": FORK, "sessionId": session, "agent": plan.profile.name, "path": path}]
 
     def check(self) -> None:
         """Refuse before anything is touched."""
-        if self.chat and self.found.in_place:
-            check_ours(self.chat.profile, self.chat.original)
-            refuse_if_open(self.state, self.chat, self.force)
+        if self.plan and self.found.in_place:
+            check_ours(self.plan.profile, self.plan.original)
+            refuse_if_open(self.state, self.plan, self.force)
         effects.check(self.state, self.found.effects, self.force)
 
     def cut(self) -> WhereCut | None:
         """What must be known to finish it, should this process be killed."""
-        chat = self.chat
-        if chat is None:
+        plan = self.plan
+        if plan is None:
             return None
-        found: WhereCut = {"agent": chat.profile.name, "path": chat.original, "offset": chat.cut.offset,
-                           "leaf": chat.cut.leaf, "mark": chat.cut.mark, "inPlace": self.found.in_place}
-        if chat.home:
-            found["root"] = chat.home.root
+        found: WhereCut = {"agent": plan.profile.name, "path": plan.original, "offset": plan.cut.offset,
+                           "leaf": plan.cut.leaf, "mark": plan.cut.mark, "inPlace": self.found.in_place}
+        if plan.home:
+            found["root"] = plan.home.root
         return found
 
     def run(self, outcome: Outcome) -> None:
@@ -90,12 +90,12 @@ class Conversation:
         try:
             effects.do(self.state, [e for e in self.found.effects if not _is_made(e)], result)
             self.done += [e for e in self.found.effects if _is_made(e)]
-            if self.chat:
+            if self.plan:
                 planned = self.effects[-1]
-                outcome.chat = done = (
-                    rewrite_in_place(self.state, self.chat, planned["backup"], force=self.force)
+                outcome.conversation = done = (
+                    rewrite_in_place(self.state, self.plan, planned["backup"], force=self.force)
                     if self.found.in_place
-                    else make_fork(self.state, self.chat, str(planned["sessionId"]), self.found.request.name))
+                    else make_fork(self.state, self.plan, str(planned["sessionId"]), self.found.request.name))
                 self.done += [done.effect] if done.effect else []
                 result.notes += done.notes
         finally:

@@ -20,7 +20,7 @@ from rewind.checkpoint.conversations.trash import (
 from rewind.checkpoint.conversations.which_session import recorded_session
 from rewind.checkpoint.log import operations as ops
 from rewind.checkpoint.log.lineage import here
-from rewind.checkpoint.project.known_forks import Branches
+from rewind.checkpoint.project.known_forks import KnownForks
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.effects.kind import RENAME, TRASH, UNTRASH
 from rewind.errors import NotMadeByRewind, RewindError, SessionInUse, SessionNotFound
@@ -32,7 +32,7 @@ from rewind.transcript.read.titles import read_title
 
 if TYPE_CHECKING:
     from rewind.checkpoint.log.line import Effect
-    from rewind.checkpoint.project.known_forks import Branch
+    from rewind.checkpoint.project.known_forks import KnownFork
 
     class Deleted(Effect):
         """A deleted fork, with the title that a person knows it by."""
@@ -51,11 +51,11 @@ def checked_name(name: str) -> str:
 
 def rename(state: State, info: SessionInfo, name: str) -> None:
     """In our lists, and in the agent's own: the transcript gets the name as its title."""
-    name, before = checked_name(name), (info.branch or {}).get("name")
+    name, before = checked_name(name), (info.known_fork or {}).get("name")
     effect: Effect = {"kind": RENAME, "sessionId": info.session_id, "before": before, "after": name,
                       **title_change(info, name)}
     with logged(state, ops.RENAME, effect):
-        Branches(state.project).change(info.session_id, _about(info, {"name": name}))
+        KnownForks(state.project).change(info.session_id, _about(info, {"name": name}))
         note = carry_title(state, effect) if "titleAfter" in effect else (  # or it keeps titles elsewhere
             f"The name is Rewind's own: {info.file.profile.title}'s list keeps its title.")
     info.notes += [note] if note else []
@@ -79,14 +79,14 @@ def logged(state: State, command: str, *done: Effect, resumes: str | None = None
 
 def promote(state: State, info: SessionInfo, parent: SessionInfo | None) -> None:
     """Mark this one as the one to go on with; its parent is folded away. Transcripts stay as they are."""
-    branches = Branches(state.project)
-    branches.change(info.session_id, _about(info, {"promoted": True, "archived": False}))
+    forks = KnownForks(state.project)
+    forks.change(info.session_id, _about(info, {"promoted": True, "archived": False}))
     if parent:
-        branches.change(parent.session_id, _about(parent, {"archived": True, "promoted": False}))
+        forks.change(parent.session_id, _about(parent, {"archived": True, "promoted": False}))
 
 
-def _about(info: SessionInfo, changes: Branch) -> Branch:
-    if info.branch:
+def _about(info: SessionInfo, changes: KnownFork) -> KnownFork:
+    if info.known_fork:
         return changes
     return {"parentSessionId": info.native_parent, "agent": info.file.profile.name, "path": info.file.path,
             **changes}
@@ -114,8 +114,8 @@ def check_deletable(state: State, info: SessionInfo) -> None:
 
 
 def deleted(state: State) -> list[Deleted]:
-    branches = Branches(state.project)
-    return [{**one, "title": (branches.find(str(one["sessionId"])) or {}).get("name")
+    forks = KnownForks(state.project)
+    return [{**one, "title": (forks.find(str(one["sessionId"])) or {}).get("name")
              or plain_title(_title(state, one))}
             for one in trashed(state)]
 

@@ -113,8 +113,8 @@ def _add_boundary(state: State, found: Destination, session: SessionFile, look: 
         _add_code(state, found, SessionCode(state, session).before(look.prompt))
     if not request.wants_conversation:
         return
-    found.chat = ConversationPlan(profile, session.path, session.path, boundary.cut)
-    found.chat.check_format()
+    found.conversation = ConversationPlan(profile, session.path, session.path, boundary.cut)
+    found.conversation.check_format()
     if not boundary.resumable and not profile.fork["emptyResumes"]:
         found.start_anew = NothingBeforeCut(agent=profile.title, start=profile.commands["start"])
         if not found.code:
@@ -158,8 +158,8 @@ def _at_turn(state: State, request: Request, target: targets.AtTurn) -> Destinat
         _add_boundary(state, found, session, _before_row(session, dropped, bool(kept), request.wants_code))
     else:
         _after_the_last(state, found, session, rows[at])
-    if found.chat:
-        found.chat.turns = len(kept)
+    if found.conversation:
+        found.conversation.turns = len(kept)
     return found
 
 
@@ -219,8 +219,8 @@ def _after_the_last(state: State, found: Destination, session: SessionFile, row:
         prompt = prompt_at(file, session.profile, row.offset) if wants_code else None
     found.boundary = cut.offset
     if found.request.wants_conversation:
-        found.chat = ConversationPlan(session.profile, session.path, session.path, cut)
-        found.chat.check_format()
+        found.conversation = ConversationPlan(session.profile, session.path, session.path, cut)
+        found.conversation.check_format()
     if prompt:
         code = SessionCode(state, session).after_last(prompt)
         if code:

@@ -22,9 +22,9 @@ def add_of_record(state: State, found: Destination, record: Record) -> None:
     request = found.request
     needed = not request.wants_code or request.in_place
     try:
-        found.chat = chat = plan_of_record(state, record, to_resume=True)
-        if record.place != state.place and folder_for(chat.profile, state.project.root, chat.original):
-            chat.home = Home(state.project.root, state.place)  # it goes on where its code is
+        found.conversation = plan = plan_of_record(state, record, to_resume=True)
+        if record.place != state.place and folder_for(plan.profile, state.project.root, plan.original):
+            plan.home = Home(state.project.root, state.place)  # it goes on where its code is
     except RewindError as error:
         if needed:
             raise
@@ -58,12 +58,12 @@ def finish_conversation(state: State, found: Destination, op: Operation) -> None
         return
     if not isinstance(original, str) or not isinstance(offset, int) or not is_under_root(profile, original):
         return
-    found.chat = ConversationPlan(profile, original, original, Cut(offset, wanted.get("leaf"), True,
+    found.conversation = ConversationPlan(profile, original, original, Cut(offset, wanted.get("leaf"), True,
                                                            mark if isinstance(mark, dict) else None))
     if wanted.get("root"):
-        found.chat.home = Home(state.project.root, state.place)
+        found.conversation.home = Home(state.project.root, state.place)
     try:
-        found.chat.check()
+        found.conversation.check()
     except TranscriptRewritten as error:
         error.hint = (f"To finish it for the code alone: rewind restore {op.checkpoint} --code-only."
                       " To undo it: rewind undo-restore")

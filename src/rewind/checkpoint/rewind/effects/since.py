@@ -9,7 +9,7 @@ from rewind.agents.profile import Profile
 from rewind.agents.registry import profile_named
 from rewind.checkpoint.conversations.bring_back import stamp_of
 from rewind.checkpoint.conversations.which_session import recorded_session
-from rewind.checkpoint.project.known_forks import Branches
+from rewind.checkpoint.project.known_forks import KnownForks
 from rewind.checkpoint.project.state import State
 from rewind.errors import RewindError
 from rewind.transcript.liveness import is_open
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rewind.checkpoint.log.line import Effect
-    from rewind.checkpoint.project.known_forks import Branch
+    from rewind.checkpoint.project.known_forks import KnownFork
 
 
-def was_continued(state: State, fork: Effect | Branch) -> bool:
+def was_continued(state: State, fork: Effect | KnownFork) -> bool:
     """Whether something was said in a fork since it was made, or a client has it open."""
     profile, session = _profile(state, fork), str(fork.get("sessionId"))
     if is_open(profile, session, recorded_session(state, session)):
         return True
-    known: Mapping[str, object] = fork if "size" in fork else Branches(state.project).find(session) or {}
+    known: Mapping[str, object] = fork if "size" in fork else KnownForks(state.project).find(session) or {}
     return _said_since(str(fork.get("path")), profile, known)
 
 
@@ -75,5 +75,5 @@ def _said_since(path: str, profile: Profile, made: Mapping[str, object]) -> bool
         return True
 
 
-def _profile(state: State, effect: Effect | Branch) -> Profile:
+def _profile(state: State, effect: Effect | KnownFork) -> Profile:
     return profile_named(str(effect.get("agent")), state.project.home)

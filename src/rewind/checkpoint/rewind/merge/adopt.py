@@ -36,6 +36,6 @@ def add_conversation(state: State, found: Destination, name: str) -> None:
         return
     with open_conversation(file.path, file.profile) as opened:
         cut = Cut(end_of_lines(opened)).marked(opened)
-    found.chat = ConversationPlan(file.profile, file.path, file.path, cut)
-    found.chat.check_format()
-    found.chat.home = Home(state.project.root, state.place)
+    found.conversation = ConversationPlan(file.profile, file.path, file.path, cut)
+    found.conversation.check_format()
+    found.conversation.home = Home(state.project.root, state.place)

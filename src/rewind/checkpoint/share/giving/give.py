@@ -28,8 +28,8 @@ class Sharing:
                  with_ignored: bool = False, code_only: bool = False) -> None:
         self.what = what(state, words)
         self.policy = Policy(with_secrets=with_secrets, with_ignored=with_ignored)
-        chats = [] if code_only else self.what.conversations(state, self.policy)
-        self._outgoing = Outgoing(state, self.what.records, self.policy, chats)
+        conversations = [] if code_only else self.what.conversations(state, self.policy)
+        self._outgoing = Outgoing(state, self.what.records, self.policy, conversations)
         try:
             self.package = Package(self._outgoing, self.what.label)
         except BaseException:
@@ -71,5 +71,5 @@ class Sharing:
 def _secrets(outgoing: Outgoing) -> tuple[list[LeftOut], list[tuple[str, Said]]]:
     """Files by path, and what was said, with its session."""
     files = [one for one in outgoing.left_out.values() if one.reason == Reasons.SECRET]
-    said = [(chat.session, one) for chat in outgoing.conversations for one in chat.secrets]
+    said = [(given.session, one) for given in outgoing.conversations for one in given.secrets]
     return sorted(files, key=lambda one: one.path), said

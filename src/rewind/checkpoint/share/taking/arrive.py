@@ -101,24 +101,24 @@ def _write_records(state: State, checked: Checked, added: Added, place: Callable
     known = _known(state)
     rules = state.objects.put(state.rules().to_json()).hex()
     names: dict[str, str] = {id: records[-1].name for id, records in known.items()}
-    chats = {arrived.origin: arrived for arrived in added.conversations}
+    conversations = {arrived.origin: arrived for arrived in added.conversations}
     for one in checked.checkpoints:
         record = next((r for r in known.get(one.id, ()) if not r.shared or r.tree == one.root), None)
         if record:
             added.known.append(record)
         else:
             record = _record(state, checked, one, names, rules, place(one.meta["lane"]),
-                             chats.get(one.meta["session"] or ""))
+                             conversations.get(one.meta["session"] or ""))
             added.records.append(record)
         names[one.id] = record.name
         added.base, added.tip = added.base or record, record
 
 
 def _record(state: State, checked: Checked, one: InCheckpoint, names: dict[str, str], rules: str,
-            place: str, chat: Arrived | None) -> Record:
+            place: str, conversation: Arrived | None) -> Record:
     meta, count = one.meta, checked.grown.count(one.root)
-    captured = (capture(state, chat.path, chat.profile, chat.end_of(meta["lines"]))
-                if chat and chat.path and meta["lines"] else None)
+    captured = (capture(state, conversation.path, conversation.profile, conversation.end_of(meta["lines"]))
+                if conversation and conversation.path and meta["lines"] else None)
     state.objects.commit()
     code: Code = {"format": "objects", "tree": one.root.hex(), "rules": rules, "fileCount": count.files,
                   "totalSize": count.bytes, "newBytes": 0, "uncovered": count.uncovered}
@@ -126,7 +126,7 @@ def _record(state: State, checked: Checked, one: InCheckpoint, names: dict[str, 
                  if value not in (REVERT, APPLY, ADOPT)}  # steps in the log of another project
     trigger: Trigger = kept
     if meta["session"]:
-        trigger["session"] = chat.session if chat else meta["session"]
+        trigger["session"] = conversation.session if conversation else meta["session"]
     home = Masker(PROJECT, state.project.root, with_secrets=True)
     if "promptText" in trigger:
         trigger["promptText"] = home.text(trigger["promptText"])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rewind.agents.profile import Profile
 from rewind.agents.registry import profile_named, session_root
 from rewind.checkpoint.conversations.bring_back import ConversationPlan, Home, make_fork, resume_command
-from rewind.checkpoint.project.known_forks import Branches
+from rewind.checkpoint.project.known_forks import KnownForks
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.effects.since import was_continued
 from rewind.checkpoint.share.giving.mask import PROJECT, Masker
@@ -27,7 +27,7 @@ from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.lines import end_of_lines, lines_forward, stored
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.project.known_forks import Branch, SharedSession
+    from rewind.checkpoint.project.known_forks import KnownFork, SharedSession
 
 
 class Arrived:
@@ -57,14 +57,14 @@ def bring_conversation(state: State, conversation: InConversation, notes: list[s
     """Known by what it says: the same one is not brought twice. A longer one goes on in the session that the
     shorter one became, unless somebody went on in that here; then it becomes a session of its own."""
     arrived = Arrived(conversation.session, conversation.agent)
-    before = [b for b in reversed(Branches(state.project).all) if os.path.exists(str(b.get("path")))
+    before = [b for b in reversed(KnownForks(state.project).all) if os.path.exists(str(b.get("path")))
               and (b.get("shared") or {}).get("session") == conversation.session]
     size, digest, begins = _digests(conversation, {b["shared"].get("bytes") for b in before})
-    branch = next((b for b in before if b["shared"].get("sha256") == digest), None)
+    known = next((b for b in before if b["shared"].get("sha256") == digest), None)
     try:
         arrived.profile = profile_named(conversation.agent, state.project.home)
-        if branch:
-            arrived.session, arrived.path = branch["sessionId"], branch["path"]
+        if known:
+            arrived.session, arrived.path = known["sessionId"], known["path"]
         else:
             shorter = [b for b in before if b["shared"].get("sha256") == begins.get(b["shared"].get("bytes"))]
             says: SharedSession = {"session": conversation.session, "sha256": digest, "bytes": size}
@@ -95,15 +95,15 @@ def _digests(conversation: InConversation, at: set[Any]) -> tuple[int, str, dict
     return size, found.hexdigest(), begins
 
 
-def _to_go_on_in(state: State, profile: Profile, shorter: list[Branch]) -> Branch | None:
+def _to_go_on_in(state: State, profile: Profile, shorter: list[KnownFork]) -> KnownFork | None:
     """The newest session here that is the beginning of it, and nothing else."""
     if profile.commands.get("import"):
         return None  # an agent that keeps sessions in a database takes each only once
-    return next((branch for branch in shorter if not was_continued(state, branch)), None)
+    return next((known for known in shorter if not was_continued(state, known)), None)
 
 
 def _bring(state: State, conversation: InConversation, arrived: Arrived, says: SharedSession,
-           shorter: Branch | None) -> None:
+           shorter: KnownFork | None) -> None:
     profile, root = arrived.profile, state.project.root
     beside = str(shorter["path"]) if shorter else ""
     original = path_beside(beside, conversation.session, profile) if shorter else _original(
@@ -124,7 +124,7 @@ def _bring(state: State, conversation: InConversation, arrived: Arrived, says: S
         done = make_fork(state, plan, session, name, earlier=shorter)
     assert done.fork is not None
     arrived.session, arrived.path, arrived.is_new = session, done.fork["path"], shorter is None
-    Branches(state.project).change(session, {"shared": says})
+    KnownForks(state.project).change(session, {"shared": says})
 
 
 def _original(profile: Profile, session: str, root: str) -> str:

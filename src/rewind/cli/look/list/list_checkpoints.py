@@ -73,7 +73,7 @@ def _print_lines(controller: Controller, rows: list[Brief], operations: list[Ope
         text = safe(row.description)
         if incomplete and row.name in incomplete:
             text = f"incomplete: {incomplete[row.name].text}  {text}"
-        chat = "chat" if row.chat else ""
+        chat = "chat" if row.has_conversation else ""
         lines.append(f"{row.sequence}\t{row.name}\t{age(row.created, now)}\t{_why(row)}\t{chat}"
                      f"\t{size(row.new_bytes)} new\t{text}")
     if lines:

@@ -64,8 +64,8 @@ function modes(first, noCode, where, choose) {
   return h(
     'fieldset.modes',
     h('legend', 'Bring back'),
-    way('chat', 'Chat', 'The conversation goes back. Files stay as they are.', null),
-    way('both', 'Code + chat', both, noCode),
+    way('chat', 'Conversation', 'The conversation goes back. Files stay as they are.', null),
+    way('both', 'Code + conversation', both, noCode),
   );
 
   function way(value, label, text, reason) {
