@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,15 +17,13 @@ pytest.register_assert_rewrite("shop", "page_of")
 
 from page_of import Rewind  # noqa: E402
 from shop import Agent, Server, open_shop  # noqa: E402
+from which_chromium import CHROMIUM  # noqa: E402
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 # Read now, for every test runs in an environment without it.
 WANTED = os.environ.get("REWIND_BROWSER", "") not in ("", "0")
-# The first is the same engine without the windows around it: a page opens in half the processor time.
-NAMES = ("chromium-headless-shell", "chromium", "chromium-browser")
-CHROMIUM = os.environ.get("REWIND_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 
 

@@ -8,8 +8,6 @@ Run it in a checkout with what the browser tests need; arguments are the opens o
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import statistics
 import sys
 from pathlib import Path
@@ -19,6 +17,7 @@ from page_of import Rewind
 from pictures import stage
 from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 from shop import Agent, Server
+from which_chromium import CHROMIUM
 
 from make_transcripts import event_id, session_folder
 from rewind.controller import Controller
@@ -128,9 +127,8 @@ def main() -> int:
     opens = int(sys.argv[1]) if len(sys.argv) > 1 else 9
     turn_bytes = (int(sys.argv[2]) if len(sys.argv) > 2 else 300) * (1 << 20) // TURNS
     small = max(2, (1 << 20) // turn_bytes)
-    chromium = os.environ.get("REWIND_CHROMIUM") or shutil.which("chromium")
     with sync_playwright() as playwright, stage("web-shop") as (home, project):
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         Controller.init(str(project))[0].close()
         talk(home, project, SMALL, "A short talk", small, turn_bytes)
         talk(home, project, BIG, "A very long talk", TURNS, turn_bytes)

@@ -23,6 +23,7 @@ from page_of import Rewind
 from paint import picture, png
 from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
 from shop import CART, Agent, Server, interrupt_restore, open_shop
+from which_chromium import CHROMIUM
 
 from chat_scene import client_is_running
 from make_transcripts import event_id, session_folder
@@ -50,9 +51,9 @@ def stage(name: str) -> Iterator[tuple[Path, Path]]:
     home, project = top / "home", top / name
     home.mkdir()
     project.mkdir()
-    was = dict(os.environ)
+    was, clean = dict(os.environ), clean_env(home)
     os.environ.clear()
-    os.environ.update(clean_env(home))
+    os.environ.update(clean)
     try:
         yield home, project
     finally:
@@ -285,9 +286,8 @@ def broken(page: Page) -> None:
 def main() -> None:
     IMAGES.mkdir(parents=True, exist_ok=True)
     expect.set_options(timeout=15000)
-    chromium = os.environ.get("REWIND_CHROMIUM") or shutil.which("chromium")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         with stage("web-shop") as (home, project):
             branch = furnish(home, project)
             server = Server(project, home)
