@@ -349,9 +349,8 @@ class Controller:
         return open_turns(session.path, session.profile, self.state.derived)
 
     def is_fork(self, session: SessionFile, index: TurnIndex) -> bool:
-        from rewind.checkpoint.project.known_forks import KnownForks
 
-        return bool(index.parent_session or KnownForks(self.state.project).find(session.session_id))
+        return bool(index.parent_session or self.state.forks().find(session.session_id))
 
     def missed(self) -> Missed:
         """What hooks should have made and did not, or have not made yet."""

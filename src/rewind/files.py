@@ -12,6 +12,10 @@ import stat
 from rewind.errors import RewindError
 from rewind.processes import process_start
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    Stamp = tuple[int, int, int, int]  # inode, size, mtime, ctime
+
 PRIVATE_FILE = 0o600
 PRIVATE_DIR = 0o700
 _NETWORK_TYPES = ("nfs", "cifs", "smb", "afs", "ceph", "9p", "fuse", "lustre", "gfs", "ocfs",
@@ -156,6 +160,19 @@ def read_bounded(path: str, limit: int) -> bytes:
         return b"".join(chunks)
     finally:
         os.close(fd)
+
+
+def stamp_of(path: str) -> Stamp | None:
+    """While the stamp is the same, the file need not be read again. Take it before reading: what is written
+    meanwhile then counts as a change. None: there is no such file."""
+    try:
+        return stamp_of_stat(os.stat(path))
+    except OSError:
+        return None
+
+
+def stamp_of_stat(info: os.stat_result) -> Stamp:
+    return info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns
 
 
 def on_local_disk(path: str) -> bool:

@@ -9,6 +9,7 @@ import os
 
 from rewind import jsonfile
 from rewind.errors import HomeUnreadable, StoreDamaged
+from rewind.files import stamp_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,18 +83,11 @@ def load_index(home: str, *, fresh: bool = False) -> Index:
     """`fresh`: for whoever is going to change it."""
     global _last
     path = os.path.join(home, FILE)
-    version = _version(path)
-    if fresh or _last is None or _last[0] != version or version is None:
+    stamp = stamp_of(path)
+    version = path, stamp
+    if fresh or _last is None or _last[0] != version or stamp is None:
         _last = version, _read(path)
     return _last[1]
-
-
-def _version(path: str) -> object:
-    try:
-        info = os.stat(path)
-    except OSError:
-        return None
-    return path, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns
 
 
 def _read(path: str) -> Index:

@@ -26,7 +26,7 @@ class Project:
     places share one state directory.
     """
 
-    __slots__ = ("home", "main", "place", "root", "state")
+    __slots__ = ("home", "main", "marked", "place", "root", "state")
 
     def __init__(self, root: str, state: str, home: str, place: str = MAIN, main: str = "") -> None:
         self.root = root
@@ -34,6 +34,7 @@ class Project:
         self.home = home
         self.place = place
         self.main = main or root
+        self.marked = ""  # what the marker said when the project was found, if it was read
 
     def path(self, *parts: str) -> str:
         """What all places share."""
@@ -162,25 +163,30 @@ def _linked_place(top: str, start: str, home: str, index: Index) -> Project | No
 
 def _project_at(root: str, home: str, index: Index) -> Project | None:
     known = index.at(root)
-    moved = _moved_over(root, known, home, index)
-    if moved:
-        return moved
-    if known:
-        store_id, place = known
-        main = root if place == MAIN else index.root(store_id)
-        state = state_of(store_id, main, home, index)
-        if state:
-            return Project(root, state, home, place, main)
-    if os.path.lexists(os.path.join(project_state(root), STORE_FILE)):
-        return Project(root, project_state(root), home)
-    return None if known else _by_marker(root, home, index)
+    has_store = os.path.lexists(os.path.join(project_state(root), STORE_FILE))
+    if not known and not has_store:
+        return _by_marker(root, home, index)
+    marked = read_marker(root)
+    found = _moved_over(root, marked, known, home, index)
+    if found is None and known:
+        found = _known_at(root, *known, home, index)
+    if found is None and has_store:
+        found = Project(root, project_state(root), home)
+    if found:
+        found.marked = marked
+    return found
 
 
-def _moved_over(root: str, known: tuple[str, str] | None, home: str, index: Index) -> Project | None:
-    """A project that was moved to where another one was: its marker names it. The other one is told by the
-    index, or has its state directory here."""
-    there = known or os.path.lexists(os.path.join(project_state(root), STORE_FILE))
-    store_id = read_marker(root) if there else ""
+def _known_at(root: str, store_id: str, place: str, home: str, index: Index) -> Project | None:
+    main = root if place == MAIN else index.root(store_id)
+    state = state_of(store_id, main, home, index)
+    return Project(root, state, home, place, main) if state else None
+
+
+def _moved_over(root: str, store_id: str, known: tuple[str, str] | None, home: str,
+                index: Index) -> Project | None:
+    """A project that was moved to where another one was: its marker names the store `store_id`. The other one
+    is in the index, or has its state directory here."""
     was = index.root(store_id)
     # Where the store is not the one of its own path any more, somebody has chosen the other one.
     if not was or was == root or (known and (known[0] == store_id or known[1] != MAIN)) or (

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rewind.hooks.event import HookEvent
     from rewind.hooks.making.work import NotMade
     from rewind.hooks.memory.in_turn import InTurn
+    from rewind.jsonfile import JsonObject
     from rewind.paths import Project
 
 WARNING = "[rewind] Warning: No .agent/rewind/ found. Run 'rewind init' first."
@@ -68,18 +69,18 @@ def handle(action: str, raw: bytes, environ: Mapping[str, str], *, is_own_proces
     settings, _ = load_usable(home, found.project.state if found.project else None)
     if found.project is None:
         return _unprotected(event, settings, home, environ, found, is_own_process)
-    return _Hook(event, found.project, settings, environ, found.store_id, is_own_process).run()
+    return _Hook(event, found.project, settings, environ, found.store, is_own_process).run()
 
 
 class _Found:
     """The project that an event is about; or why the one that is there is not used."""
 
-    __slots__ = ("is_copy", "project", "reason", "store_id")
+    __slots__ = ("is_copy", "project", "reason", "store")
 
-    def __init__(self, project: Project | None = None, store_id: str = "", reason: str = "",
+    def __init__(self, project: Project | None = None, store: JsonObject | None = None, reason: str = "",
                  is_copy: bool = False) -> None:
         self.project = project
-        self.store_id = store_id
+        self.store = store  # what `store.json` says
         self.reason = reason
         self.is_copy = is_copy
 
@@ -144,7 +145,7 @@ def _trusted(project: Project) -> _Found:
         return _Found(reason=_not_ours(project.state, error.strerror or str(error)))
     store_id = "" if store is None else str(store.get("id"))
     if is_known(project.home, store_id, project):
-        return _Found(project, store_id)
+        return _Found(project, store)
     if not store_id:
         return _Found(reason=f"{project.path(STORE_FILE)} is not readable, so nothing here is protected."
                              " Run `rewind doctor`.")
@@ -165,7 +166,7 @@ def _unprotected(event: HookEvent, settings: Settings, home: str, environ: Mappi
             project = None
             found.reason = _why_not_made(error, home)
         if project:
-            hook = _Hook(event, project, settings, environ, "", is_own_process)
+            hook = _Hook(event, project, settings, environ, None, is_own_process)
             if found.is_copy:
                 hook.notices.append(COPIED)
             return hook.run()
@@ -212,13 +213,14 @@ class _Hook:
     """An event in a project that is protected."""
 
     def __init__(self, event: HookEvent, project: Project, settings: Settings,
-                 environ: Mapping[str, str], store_id: str, is_own_process: bool = False) -> None:
+                 environ: Mapping[str, str], store: JsonObject | None, is_own_process: bool = False) -> None:
         self.event = event
         self.project = project
+        self.store = store
         self.settings = settings
         self.environ = environ
         self.is_own_process = is_own_process
-        self.notices = _settled(project, store_id)  # what the person should be told once
+        self.notices = _settled(project, store)  # what the person should be told once
         self.state = HookState(project.own("hook-state.json"))
         self._held: list[str] = []  # files of this edit that the newest checkpoint holds
         self._keeps_count = True  # of failures, from one event to the next
@@ -317,7 +319,8 @@ class _Hook:
 
         age = age_of_process() if self.is_own_process else 0.0
         script = self.environ.get(SCRIPT, "") if self.is_own_process else ""
-        work = Work(self.event, self.project, self.settings, decision, fresh, made, failed, outside, age)
+        work = Work(self.event, self.project, self.settings, decision, fresh, made, failed, outside, age,
+                    self.store)
         self._rest = in_time(work, int(script) if script.isdigit() else 0)
 
     def _in_turn(self) -> InTurn:
@@ -451,8 +454,8 @@ class _Hook:
         return f"Rewind: {sentence(missed)} Run `rewind doctor`."
 
 
-def _settled(project: Project, store_id: str) -> list[str]:
+def _settled(project: Project, store: JsonObject | None) -> list[str]:
     from rewind.checkpoint.project.identity import settle
 
-    said = settle(project, store_id) if store_id else ""
+    said = settle(project, store["id"]) if store else ""
     return [said] if said else []

@@ -1,7 +1,8 @@
-"""A command that goes back opens a transcript once for each thing it does with it, and reads the log once."""
+"""A command that goes back opens a transcript once for each thing it does with it, and its own files once."""
 
 from __future__ import annotations
 
+import errno
 import os
 from collections import Counter
 from contextlib import closing
@@ -11,6 +12,7 @@ import pytest
 
 from chat_scene import Turns
 from cli.conftest import InProcess
+from rewind import jsonfile
 
 
 class Opened:
@@ -84,6 +86,50 @@ def test_the_log_of_operations_is_read_once(command: tuple[str, ...], turns: Tur
         opened = Opened(patch)
         turns.cli.ok(*command)
     assert opened.names["operations.jsonl"] == 1
+
+
+def test_small_files_are_read_once(turns: Turns, monkeypatch: pytest.MonkeyPatch) -> None:
+    turns.cli.ok("back", "1", "--both")  # from here on there are known forks
+    turns.write(work="by hand")
+    with monkeypatch.context() as patch:
+        opened = Opened(patch)
+        turns.cli.ok("restore", "last~2", "--code-only")
+    small = ("session.json", "branches.json", "store.json", "rewind-store", "metadata.json")
+    assert {name: opened.names[name] for name in small} == {**dict.fromkeys(small, 1), "metadata.json": 2}
+
+
+def test_a_fork_is_read_again_only_after_it_is_noted(turns: Turns, monkeypatch: pytest.MonkeyPatch) -> None:
+    turns.cli.ok("back", "1", "--both")
+    with monkeypatch.context() as patch:
+        opened = Opened(patch)
+        turns.cli.ok("back", "1", "--both")
+    assert opened.names["branches.json"] == 2
+
+
+def test_what_another_process_notes_about_forks_is_seen(turns: Turns) -> None:
+    turns.cli.ok("back", "1", "--both")
+    with closing(turns.controller()) as controller:
+        before = controller.state.forks()
+        assert controller.state.forks() is before
+        fork = before.all[0]["sessionId"]
+        turns.cli.ok("forks", "rename", fork, "another try")
+        assert controller.state.forks().all[0]["name"] == "another try"
+        assert before.all[0]["name"] is None
+
+
+def test_a_change_that_could_not_be_written_is_forgotten(turns: Turns,
+                                                         monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    turns.cli.ok("back", "1", "--both")
+    with closing(turns.controller()) as controller:
+        forks = controller.state.forks()
+        with monkeypatch.context() as patch:
+            patch.setattr(jsonfile, "write", full)
+            with pytest.raises(OSError):
+                forks.change(forks.all[0]["sessionId"], {"name": "another try"})
+        assert controller.state.forks().all[0]["name"] is None
 
 
 def test_what_another_process_writes_to_the_log_is_seen(turns: Turns) -> None:

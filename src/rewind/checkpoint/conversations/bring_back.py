@@ -12,7 +12,7 @@ from rewind.checkpoint.conversations.backup_sums import sum_of
 from rewind.checkpoint.conversations.links import body_of, links_of, snapshot_of
 from rewind.checkpoint.conversations.stored import write_out
 from rewind.checkpoint.conversations.which_session import recorded_session
-from rewind.checkpoint.project.known_forks import KnownForks, known_fork
+from rewind.checkpoint.project.known_forks import known_fork
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.project.unfinished import Unfinished
 from rewind.checkpoint.records.record import Record, cursor_of, iso_time
@@ -292,7 +292,7 @@ def make_fork(state: State, plan: ConversationPlan, session_id: str, name: str =
     if not os.path.isdir(folder):
         make_private_dir(folder)  # the agent's own directory of this project, or of a new place
     turns = turns_before(state, plan)
-    parent = KnownForks(state.project).find(plan.session_id) or {}
+    parent = state.forks().find(plan.session_id) or {}
 
     def appears(fork: Fork) -> None:
         """Known before it is there: a fork that never came does no harm, one that nobody knows does."""
@@ -306,7 +306,7 @@ def make_fork(state: State, plan: ConversationPlan, session_id: str, name: str =
             known["dir"], known["place"], known["point"] = home.root, home.place, home.point
         elif parent.get("dir") and parent.get("place"):  # what its lines say is where that one was forked
             known["dir"], known["place"] = parent["dir"], parent["place"]
-        KnownForks(state.project).add(known)
+        state.forks().add(known)
 
     path = plan.path_of(session_id)
     beside = [draft_of(sidecar) for sidecar in sidecar_paths(path, plan.profile)]
@@ -315,7 +315,7 @@ def make_fork(state: State, plan: ConversationPlan, session_id: str, name: str =
                           appears=appears, identity=plan.identity, beside=plan.beside,
                           cwd=home.root if home else "", folder=home.root if home else state.project.root,
                           over=earlier is not None)
-    note_in_index(plan.profile, KnownForks(state.project).find(fork.session_id) or {})
+    note_in_index(plan.profile, state.forks().find(fork.session_id) or {})
     _name_in_client(state, plan.profile, fork)
     done.fork = {"session_id": fork.session_id, "path": fork.path, "title": fork.title,
                  "resume": resume_command(state, plan.profile, fork.session_id, fork.path)}
@@ -377,7 +377,7 @@ def resume_command(state: State, profile: Profile, session_id: str, path: str) -
     command = profile.commands["resume"].replace("{session}", session_id)
     if not command:
         return ""
-    began = (KnownForks(state.project).find(session_id) or {}).get("dir")
+    began = (state.forks().find(session_id) or {}).get("dir")
     if not isinstance(began, str):
         began = began_in(SessionFile(path, profile, os.stat(path)))
     where = began if began and os.path.isdir(began) else state.project.root

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypedDict
 from rewind.agents.profile import Profile
 from rewind.checkpoint.conversations.which_session import recorded_files, recorded_sessions
 from rewind.checkpoint.log.fork_code import replaced_code
-from rewind.checkpoint.project.known_forks import KnownForks, ancestors
+from rewind.checkpoint.project.known_forks import ancestors
 from rewind.checkpoint.project.state import State
 from rewind.errors import RewindError
 from rewind.fast import quickjson
@@ -94,7 +94,7 @@ def session_infos(state: State) -> list[SessionInfo]:
             infos.append(SessionInfo(file, _summary(state, file)))
         except RewindError:
             continue  # deleted since it was found, or not readable
-    forks = {known["sessionId"]: known for known in KnownForks(state.project).all}
+    forks = {known["sessionId"]: known for known in state.forks().all}
     for info in infos:
         info.known_fork = forks.get(info.session_id)
     life = Life(state)

@@ -110,11 +110,10 @@ def _continues(state: State, file: BinaryIO, session_id: str, header: int,
     """The latest stored link whose bytes this file still begins with."""
     known = _latest_link(state, session_id)
     if known is None:
-        from rewind.checkpoint.project.known_forks import KnownForks
 
         # A fork begins with the bytes of its parent.
         try:
-            parent = KnownForks(state.project).parent_of(session_id)
+            parent = state.forks().parent_of(session_id)
         except RewindError:
             parent = None  # then it is stored whole
         known = _latest_link(state, parent) if parent else None

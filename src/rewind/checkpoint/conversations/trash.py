@@ -10,7 +10,6 @@ from rewind import jsonfile
 from rewind.agents.profile import Profile
 from rewind.agents.registry import is_under_root, profile_named
 from rewind.checkpoint.conversations.bring_back import note_in_index
-from rewind.checkpoint.project.known_forks import KnownForks
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.project.unfinished import Unfinished
 from rewind.errors import NotAFork, PlaceTaken, RewindError
@@ -141,7 +140,7 @@ def bring_from_trash(state: State, fork: Effect) -> None:
     os.unlink(os.path.join(folder, ABOUT))
     if not os.listdir(folder):
         os.rmdir(folder)
-    known: KnownFork = KnownForks(state.project).find(session) or {}
+    known: KnownFork = state.forks().find(session) or {}
     note_in_index(profile, {**known, "path": path})
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 
-from rewind import jsonfile
 from rewind.agents.registry import is_under_root, profile_for, profile_named, profile_of_environment
 from rewind.errors import NoSession, RewindError, SessionNotFound, StoreUnavailable, TranscriptNotFound
 from rewind.transcript.find import (
@@ -137,10 +136,9 @@ def _has_prompt(file: SessionFile) -> bool:
 
 
 def _forks(state: State) -> list[KnownFork]:
-    from rewind.checkpoint.project.known_forks import KnownForks  # a hook knows its session
 
     try:
-        return KnownForks(state.project).all
+        return state.forks().all
     except RewindError:
         return []
 
@@ -225,7 +223,7 @@ def recorded_sessions(state: State, place_dir: str = "") -> list[JsonObject]:
     """What the hooks wrote to `session.json`, of this place or of the one with that directory; the latest
     first."""
     folder = place_dir or state.project.place_dir
-    data = jsonfile.read_or_empty(os.path.join(folder, "session.json"), _MAX_BYTES)
+    data = state.read_json(os.path.join(folder, "session.json"), _MAX_BYTES)
     recent = data.get("recent")
     found = [data, *(recent if isinstance(recent, list) else [])]
     return [s for s in found if isinstance(s, dict) and isinstance(s.get("transcript_path"), str)]

@@ -16,7 +16,6 @@ from rewind.checkpoint.futures.known.directory import commit_for, make_place
 from rewind.checkpoint.futures.known.half_made import Making, sweep
 from rewind.checkpoint.log import operations as ops
 from rewind.checkpoint.project.identity import enter_place
-from rewind.checkpoint.project.known_forks import KnownForks
 from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
@@ -130,7 +129,7 @@ def _begin_anew(state: State, found: Destination, future: Future, home: Home) ->
     """Nothing to resume: the first session that begins there is the fork's."""
     profile = found.conversation.profile if found.conversation else None
     future.resume = f"cd {quote(future.dir)}" + (f" && {profile.commands['start']}" if profile else "")
-    KnownForks(state.project).add(
+    state.forks().add(
         {"sessionId": new_session_id(), "parentSessionId": None, "name": future.name,
          "agent": profile.name if profile else "unknown", "path": "", "dir": home.root, "place": home.place,
          "point": home.point})

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from typing import IO
 
 from rewind.checkpoint.futures.known.lane import Lane
-from rewind.checkpoint.project.known_forks import KnownForks
 from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import iso_time
@@ -114,7 +113,7 @@ def _tail(output: IO[bytes]) -> bytes:
 
 def _note(state: State, lane: Lane, command: list[str], code: int) -> None:
     with locked(state, "forks compare"):
-        KnownForks(state.project).change(lane.session_id, {"lastRun": {
+        state.forks().change(lane.session_id, {"lastRun": {
             "command": _shown(command)[:200], "code": code, "at": iso_time()}})
 
 

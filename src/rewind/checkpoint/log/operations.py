@@ -12,7 +12,15 @@ import time
 
 from rewind.errors import FormatTooNew, OperationNotFound, RewindError, StoreDamaged
 from rewind.fast import quickjson
-from rewind.files import PRIVATE_FILE, fsync_dir, read_bounded, write_all, write_atomic
+from rewind.files import (
+    PRIVATE_FILE,
+    fsync_dir,
+    read_bounded,
+    stamp_of,
+    stamp_of_stat,
+    write_all,
+    write_atomic,
+)
 from rewind.index import MAIN
 
 TYPE_CHECKING = False
@@ -23,7 +31,6 @@ if TYPE_CHECKING:
     from rewind.checkpoint.log.line import Effect, Line
     from rewind.jsonfile import JsonObject
 
-    Stamp = tuple[int, int, int]  # inode, size, time of the last change
 
 FILE = "operations.jsonl"
 OLD_FILE = "restore-history.json"  # of earlier versions
@@ -171,7 +178,7 @@ class Operations:
         self.path = path
         self.place = place
         self._old = old
-        self._stamp = _stamp(path)  # before it is read: what is written meanwhile is read the next time
+        self._stamp = stamp_of(path)
         self._last: dict[str, Line] = {}
         self.all = _read(path, old, self._last)
         self._replay()
@@ -180,7 +187,7 @@ class Operations:
         """Whether the file is still as it was read, or as this process wrote it."""
         if self._stamp is None and os.path.exists(self._old):
             return False  # an earlier version may write that one
-        return self._stamp == _stamp(self.path)
+        return self._stamp == stamp_of(self.path)
 
     # what it says
 
@@ -312,7 +319,7 @@ class Operations:
             write_all(fd, data)
             os.fsync(fd)
             if size == (self._stamp[1] if self._stamp else 0):  # nobody else wrote since it was read
-                self._stamp = _stamp_of(os.fstat(fd))
+                self._stamp = stamp_of_stat(os.fstat(fd))
         finally:
             os.close(fd)
         if not size:
@@ -379,18 +386,6 @@ def _parsed(line: bytes) -> Line | None:
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) and isinstance(found.get("op"), str) else None
-
-
-def _stamp(path: str) -> Stamp | None:
-    """By which the log is known to be as it was; None where there is none."""
-    try:
-        return _stamp_of(os.stat(path))
-    except OSError:
-        return None
-
-
-def _stamp_of(info: os.stat_result) -> Stamp:
-    return info.st_ino, info.st_size, info.st_mtime_ns
 
 
 def _read(path: str, old: str, last: dict[str, Line]) -> list[Operation]:

@@ -42,8 +42,10 @@ def _is_settled(project: Project, store_id: str, index: Index) -> bool:
     """Nearly always, and a hook asks every time."""
     if index.root(store_id) != project.main:
         return False
-    return project.mode == "project" or (bool(index.entry(store_id).get("marked"))
-                                         and read_marker(project.main) == store_id)
+    if project.mode == "project":
+        return True
+    return bool(index.entry(store_id).get("marked")) and store_id == (project.marked
+                                                                      or read_marker(project.main))
 
 
 def _settle_main(project: Project, store_id: str, index: Index) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rewind import jsonfile
 from rewind.checkpoint.records.record import iso_time
 from rewind.errors import FormatTooNew, StoreDamaged
+from rewind.files import stamp_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,9 +60,17 @@ _MAX_BYTES = 16 << 20
 
 
 class KnownForks:
+    """Ask `State.forks()` for them: it reads the file again only if it has changed."""
+
     def __init__(self, project: Project) -> None:
         self.path = project.path("branches.json")
+        self._stamp = stamp_of(self.path)
+        self._is_as_read = True
         self.data = self._load()
+
+    def is_current(self) -> bool:
+        """Whether the file and what was read from it are still the same."""
+        return self._is_as_read and self._stamp == stamp_of(self.path)
 
     def _load(self) -> JsonObject:
         try:
@@ -78,6 +87,7 @@ class KnownForks:
     def save(self) -> None:
         from rewind.checkpoint.records.seal import sealed
 
+        self._is_as_read = False
         jsonfile.write(self.path, sealed(self.data))
 
     @property
@@ -97,11 +107,13 @@ class KnownForks:
         self.save()
 
     def change(self, session_id: str, changes: KnownFork) -> None:
+        """Whoever looked at it before keeps what they saw."""
         known = self.find(session_id)
         if known is None:
-            known = {"sessionId": session_id, "parentSessionId": None, "made": False}
-            self.all.append(known)
-        known.update(changes)
+            self.add({"sessionId": session_id, "parentSessionId": None, "made": False, **changes})
+            return
+        changed: KnownFork = {**known, **changes}
+        self.data["branches"] = [changed if b is known else b for b in self.all]
         self.save()
 
     def remove(self, session_id: str) -> None:

@@ -17,7 +17,7 @@ from rewind.errors import (
     StoreDamaged,
     StoreNotTrusted,
 )
-from rewind.files import on_local_disk
+from rewind.files import on_local_disk, stamp_of
 from rewind.index import MAIN
 from rewind.lock import Lock, is_wanted
 from rewind.paths import PLACES, STORE_FILE, Project, is_same_dir
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.log.operations import Operation, Operations
     from rewind.checkpoint.project.damage import Damage
+    from rewind.checkpoint.project.known_forks import KnownForks
     from rewind.checkpoint.records.timeline import Timeline
     from rewind.config.load import Settings
     from rewind.jsonfile import JsonObject
@@ -50,13 +51,13 @@ class State:
     is asked for: `list` does without most of them."""
 
     def __init__(self, project: Project, *, forgiving: bool = False,
-                 settings: Settings | None = None) -> None:
-        """`forgiving`: a problem in a configuration file counts as if it were not set. `settings`: where the
-        caller has read them already."""
+                 settings: Settings | None = None, store: JsonObject | None = None) -> None:
+        """`forgiving`: a problem in a configuration file counts as if it were not set. `settings` and `store`
+        (what `store.json` says) are given by a caller that has read them already."""
         self.project = project
         self.place = project.place
         self.root = os.fsencode(project.root)
-        self.store_info = read_store_file(project)
+        self.store_info = read_store_file(project, store)
         if not is_known(project.home, self.store_info["id"], project):
             raise StoreNotTrusted(path=project.state)
         self.settings = settings or (load_usable(project.home, project.state)[0] if forgiving
@@ -67,6 +68,8 @@ class State:
         self._scanned: DerivedDb | None = None
         self._timeline: Timeline | None = None
         self._operations: dict[str, Operations] = {}  # by place
+        self._forks: KnownForks | None = None
+        self._small_files: dict[str, tuple[object, JsonObject]] = {}  # by path
         self.lock_now_ns: int | None = None
         self.held: Lock | None = None  # that of the store, while it is ours: see `locked.py`
 
@@ -195,6 +198,23 @@ class State:
         """The log as it was read last, if it is still so: many ask for it, a hook never does."""
         known = self._operations.get(place or self.place)
         return known if known and known.is_current() else None
+
+    def forks(self) -> KnownForks:
+        """The forks that Rewind made, as `branches.json` has them now."""
+        from rewind.checkpoint.project.known_forks import KnownForks  # a hook knows its session
+
+        if self._forks is None or not self._forks.is_current():
+            self._forks = KnownForks(self.project)
+        return self._forks
+
+    def read_json(self, path: str, limit: int) -> JsonObject:
+        """The object in a small file, read again only if the file has changed; empty if there is none. The
+        caller must not change it."""
+        stamp = stamp_of(path)
+        known = self._small_files.get(path)
+        if known is None or known[0] != stamp:
+            known = self._small_files[path] = stamp, jsonfile.read_or_empty(path, limit)
+        return known[1]
 
     def damage(self) -> Damage:
         """What `validate --deep` found wrong and could not mend."""
@@ -344,10 +364,9 @@ class State:
         """Forks that Rewind made for a place, whatever their lines say: whether it is this one."""
         if len(self.places()) == 1:
             return {}
-        from rewind.checkpoint.project.known_forks import KnownForks
 
         try:
-            forks = KnownForks(self.project).all
+            forks = self.forks().all
         except RewindError:
             return {}  # `validate` says what is wrong with it; a checkpoint is made all the same
         return {known["sessionId"]: known["place"] == self.place for known in forks
@@ -414,14 +433,15 @@ def _below(folder: bytes, root: bytes) -> bytes:
     return rest + b"/" if rest else b""
 
 
-def read_store_file(project: Project) -> JsonObject:
-    """`store.json`, from a directory that a cloned repository may have planted."""
+def read_store_file(project: Project, known: JsonObject | None = None) -> JsonObject:
+    """`store.json`, from a directory that a cloned repository may have planted. `known`: what the caller has
+    read there."""
     outer = (project.state, os.path.dirname(project.state))
     if project.mode == "project" and any(stat.S_ISLNK(os.lstat(p).st_mode) for p in outer):
         raise RewindError(f"{project.state} is a symbolic link, which Rewind does not follow.",
                           hint="Remove the link, then run `rewind init`.")
     path = project.path(STORE_FILE)
-    info = jsonfile.read(path, _MAX_BYTES)
+    info = known or jsonfile.read(path, _MAX_BYTES)
     if info is None or not isinstance(info.get("id"), str):
         raise StoreDamaged(what=f"{path} is not readable",
                            hint="Move it away and run `rewind init --trust`; the checkpoints are kept.")

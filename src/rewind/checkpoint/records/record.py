@@ -7,7 +7,7 @@ import time
 
 from rewind.errors import CheckpointNotFound, FormatTooNew, RewindError, StoreDamaged
 from rewind.fast import quickjson
-from rewind.files import fsync_dir, read_bounded, write_atomic
+from rewind.files import fsync_dir, read_bounded, stamp_of, write_atomic
 from rewind.index import MAIN
 
 TYPE_CHECKING = False
@@ -356,11 +356,24 @@ def prompt_start(text: object) -> str:
     return " ".join(text.split())[:100] if isinstance(text, str) else ""
 
 
+def _read(name: str, path: str) -> Record:
+    try:
+        raw = read_bounded(path, _MAX_METADATA)
+    except (FileNotFoundError, NotADirectoryError):
+        raise CheckpointNotFound(name=name)
+    except RewindError as error:
+        raise StoreDamaged(what=error.message)
+    except OSError as error:
+        raise StoreDamaged(what=f"the metadata of {name} cannot be read: {error.strerror}")
+    return decode_record(name, raw)
+
+
 class RecordFiles:
     """The directory `checkpoints/`: one directory per record, which exists once its metadata does."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
+        self._last: tuple[object, Record] | None = None  # the one read last, and which version of its file
 
     def path(self, name: str, file: str = METADATA) -> str:
         if not is_name(name):
@@ -391,15 +404,11 @@ class RecordFiles:
         fsync_dir(self.folder)
 
     def read(self, name: str) -> Record:
-        try:
-            raw = read_bounded(self.path(name), _MAX_METADATA)
-        except (FileNotFoundError, NotADirectoryError):
-            raise CheckpointNotFound(name=name)
-        except RewindError as error:
-            raise StoreDamaged(what=error.message)
-        except OSError as error:
-            raise StoreDamaged(what=f"the metadata of {name} cannot be read: {error.strerror}")
-        return decode_record(name, raw)
+        path = self.path(name)
+        stamp = stamp_of(path)
+        if stamp is None or self._last is None or self._last[0] != (name, stamp):
+            self._last = (name, stamp), _read(name, path)
+        return self._last[1]
 
     def find(self, name: str) -> Record | None:
         """None where there is none, or where it cannot be read; who has to know why reads it."""

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from rewind.agents.profile import Profile, pick
 from rewind.checkpoint.log.operations import FUTURE
-from rewind.checkpoint.project.known_forks import KnownForks, ancestors
+from rewind.checkpoint.project.known_forks import ancestors
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record, cursor_of, noted_place, seconds_of, session_of
 from rewind.index import MAIN
@@ -270,7 +270,7 @@ def turn_span(state: State, session: SessionFile, turn: int, offset: int) -> tup
 
 def family(state: State, session_id: str) -> list[str]:
     """The session and those it was forked from: a fork begins with its parent's bytes."""
-    return ancestors(session_id, KnownForks(state.project).parent_of)
+    return ancestors(session_id, state.forks().parent_of)
 
 
 def _same_prompt(one: Record, other: Record) -> bool:

@@ -47,9 +47,9 @@ if TYPE_CHECKING:
         prompts: list[PromptJson]
         code: BackCode | None
 
-summary = "take back the last prompts: the conversation, and with --both the code"
-examples = ("rewind back                   # before the last prompt, conversation only",
-            "rewind back 2 --both          # before the last two prompts, code and conversation",
+summary = "take back the last prompts; with --both, the code as well"
+examples = ("rewind back                   # the conversation before the last prompt",
+            "rewind back 2 --both          # code and conversation, two prompts back",
             "rewind back --both --dry-run", "rewind back --copy            # the prompt to the clipboard")
 _LONGEST = 300
 

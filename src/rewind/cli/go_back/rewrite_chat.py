@@ -12,7 +12,7 @@ from rewind.cli.parse.arguments import SELECTOR
 from rewind.cli.parse.session import Args, Parser, answer, note, open_controller
 from rewind.errors import RewindError
 
-summary = "deprecated: cut the conversation in place; see `rewind back --in-place`"
+summary = "deprecated: use `rewind back --in-place`"
 examples = ("rewind rewrite-chat last", "rewind rewrite-chat 3 --dry-run")
 _WORD = "REWRITE"
 

@@ -43,7 +43,7 @@ class Making:
     def __init__(self, work: Work, queue: Queue) -> None:
         self._work = work
         self._queue = queue
-        self._state = State(work.project, settings=work.settings)
+        self._state = State(work.project, settings=work.settings, store=work.store)
         self.took = 0.0  # seconds, for the latest one
 
     def own(self) -> bool:

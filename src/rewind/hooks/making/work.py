@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rewind.hooks.decide import Decision
     from rewind.hooks.event import HookEvent
     from rewind.hooks.making.queue import Asked
+    from rewind.jsonfile import JsonObject
     from rewind.paths import Project
 
 WAIT = 1.5  # seconds for the work to begin, from the start of the hook
@@ -54,11 +55,12 @@ class Work:
     def __init__(self, event: HookEvent, project: Project, settings: Settings, decision: Decision,
                  fresh: list[str], made: Callable[[HookState, bool], None],
                  failed: Callable[[int, NotMade], None], outside: list[str] | None = None,
-                 age: float = 0.0) -> None:
-        """`age`: how many seconds ago the hook began."""
+                 age: float = 0.0, store: JsonObject | None = None) -> None:
+        """`age`: how many seconds ago the hook began. `store`: what it read in `store.json`."""
         self.event = event
         self.project = project
         self.settings = settings
+        self.store = store
         self.decision = decision
         self.fresh = fresh
         self.outside = outside or []

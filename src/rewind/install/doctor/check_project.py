@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from rewind import jsonfile
 from rewind.checkpoint.project.init import root_to_protect
-from rewind.checkpoint.project.known_forks import KnownForks
 from rewind.checkpoint.project.missed import Missed
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import timestamp
@@ -94,7 +93,7 @@ def _newest(state: State, system: System) -> Iterator[Finding]:
 
 def _sessions(state: State) -> Iterator[SessionFile]:
     """Latest first; without the forks that nobody has gone on with, which are of Rewind's own making."""
-    forks = KnownForks(state.project)
+    forks = state.forks()
     for session in latest_sessions(state.area(), state.project.home):
         made = forks.find(session.session_id)
         if made is None or made.get("size") != session.size:

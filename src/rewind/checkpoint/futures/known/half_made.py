@@ -15,7 +15,6 @@ from rewind.checkpoint.futures.known.directory import (
     work_trees,
 )
 from rewind.checkpoint.project.identity import sweep_place
-from rewind.checkpoint.project.known_forks import KnownForks
 from rewind.checkpoint.project.state import State
 from rewind.errors import WorkNotSaved
 from rewind.files import fsync_dir, make_private_dir
@@ -103,7 +102,7 @@ def _is_whole(state: State, note: HalfMade) -> bool:
 
 
 def _known_fork_at(state: State, folder: str) -> KnownFork | None:
-    return next((one for one in KnownForks(state.project).all
+    return next((one for one in state.forks().all
                  if one.get("dir") == folder and one.get("point") and not one.get("removed")), None)
 
 
@@ -126,9 +125,9 @@ def _clear_away(state: State, note: HalfMade) -> None:
     clear(note["dir"], keep=bool(note.get("existed")))
     known = _known_fork_at(state, note["dir"])
     if known and note.get("again"):
-        KnownForks(state.project).change(known["sessionId"], {"removed": note["point"]})
+        state.forks().change(known["sessionId"], {"removed": note["point"]})
     elif known:
-        KnownForks(state.project).remove(known["sessionId"])
+        state.forks().remove(known["sessionId"])
 
 
 def _mend_git(state: State, note: HalfMade) -> None:

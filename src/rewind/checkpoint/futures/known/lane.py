@@ -11,7 +11,6 @@ from rewind.checkpoint.conversations.session_tree import Life
 from rewind.checkpoint.futures.known.half_made import half_made
 from rewind.checkpoint.log.lineage import here
 from rewind.checkpoint.log.operations import UNDELETE, Operation
-from rewind.checkpoint.project.known_forks import KnownForks
 from rewind.checkpoint.project.state import State
 from rewind.errors import FutureLost, FutureNotFound
 from rewind.index import MAIN
@@ -72,7 +71,7 @@ def lanes(state: State) -> list[Lane]:
     """Oldest first, without looking closer; last what was never finished."""
     unfinished = [_half_made_lane(note) for note in half_made(state)]
     folders = {lane.dir for lane in unfinished}
-    known = [Lane(one) for one in KnownForks(state.project).all if _is_lane(one)]
+    known = [Lane(one) for one in state.forks().all if _is_lane(one)]
     busy = any(lane.half_removed for lane in known) and state.lock_now_ns is None and state.is_busy()
     return [*(lane for lane in known if lane.dir not in folders
               and (not lane.known_fork.get("removed") or (lane.half_removed and not busy))), *unfinished]
@@ -92,7 +91,7 @@ def _half_made_lane(note: HalfMade) -> Lane:
 
 def removed_lanes(state: State) -> list[Lane]:
     """Those that `forks undelete` brings back, one included that was killed at it."""
-    return [lane for lane in map(Lane, filter(_is_lane, KnownForks(state.project).all))
+    return [lane for lane in map(Lane, filter(_is_lane, state.forks().all))
             if lane.known_fork.get("removed") or interrupted(state, UNDELETE, lane.session_id)]
 
 

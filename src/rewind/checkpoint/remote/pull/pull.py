@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 
-from rewind.checkpoint.project.known_forks import KnownForks
 from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record, iso_time
@@ -169,7 +168,7 @@ def _add(state: State, reader: _Reader, writer: _Writer, lane: str, pulled: Pull
 def _archive_shorter(state: State, arrived: list[Arrived]) -> None:
     """A conversation that could not go on in the session that it was here has come as another one: the
     shorter one steps back, unless somebody went on in it."""
-    forks = KnownForks(state.project)
+    forks = state.forks()
     for one in arrived:
         for known in [b for b in forks.all if (b.get("shared") or {}).get("session") == one.origin]:
             if known["sessionId"] != one.session and not known.get("archived") \

@@ -20,7 +20,6 @@ from rewind.checkpoint.conversations.trash import (
 from rewind.checkpoint.conversations.which_session import recorded_session
 from rewind.checkpoint.log import operations as ops
 from rewind.checkpoint.log.lineage import here
-from rewind.checkpoint.project.known_forks import KnownForks
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.effects.kind import RENAME, TRASH, UNTRASH
 from rewind.errors import NotMadeByRewind, RewindError, SessionInUse, SessionNotFound
@@ -55,7 +54,7 @@ def rename(state: State, info: SessionInfo, name: str) -> None:
     effect: Effect = {"kind": RENAME, "sessionId": info.session_id, "before": before, "after": name,
                       **title_change(info, name)}
     with logged(state, ops.RENAME, effect):
-        KnownForks(state.project).change(info.session_id, _about(info, {"name": name}))
+        state.forks().change(info.session_id, _about(info, {"name": name}))
         note = carry_title(state, effect) if "titleAfter" in effect else (  # or it keeps titles elsewhere
             f"The name is Rewind's own: {info.file.profile.title}'s list keeps its title.")
     info.notes += [note] if note else []
@@ -79,7 +78,7 @@ def logged(state: State, command: str, *done: Effect, resumes: str | None = None
 
 def promote(state: State, info: SessionInfo, parent: SessionInfo | None) -> None:
     """Mark this one as the one to go on with; its parent is folded away. Transcripts stay as they are."""
-    forks = KnownForks(state.project)
+    forks = state.forks()
     forks.change(info.session_id, _about(info, {"promoted": True, "archived": False}))
     if parent:
         forks.change(parent.session_id, _about(parent, {"archived": True, "promoted": False}))
@@ -114,7 +113,7 @@ def check_deletable(state: State, info: SessionInfo) -> None:
 
 
 def deleted(state: State) -> list[Deleted]:
-    forks = KnownForks(state.project)
+    forks = state.forks()
     return [{**one, "title": (forks.find(str(one["sessionId"])) or {}).get("name")
              or plain_title(_title(state, one))}
             for one in trashed(state)]

@@ -18,7 +18,6 @@ from rewind.checkpoint.futures.known.directory import (
     make_place,
 )
 from rewind.checkpoint.futures.known.half_made import Making, half_made, remove_half_made
-from rewind.checkpoint.project.known_forks import KnownForks
 from rewind.checkpoint.rewind.effects.kind import MKDIR, RMDIR, Done, EffectKind
 from rewind.checkpoint.rewind.files.elsewhere import write_elsewhere
 from rewind.errors import RewindError
@@ -61,7 +60,7 @@ def turned_around(effect: Effect) -> Effect | None:
 
 def move_away(state: State, effect: Effect) -> None:
     session, aside = str(effect["sessionId"]), str(effect["aside"])
-    KnownForks(state.project).change(session, {"removed": effect["checkpoint"] or True, "aside": aside})
+    state.forks().change(session, {"removed": effect["checkpoint"] or True, "aside": aside})
     if not os.path.isdir(str(effect["dir"])):
         return
     try:
@@ -72,14 +71,14 @@ def move_away(state: State, effect: Effect) -> None:
 
 def finish(state: State, session: str) -> None:
     """Delete what was put aside. From here on only the checkpoint leads back."""
-    known = KnownForks(state.project).find(session) or {}
+    known = state.forks().find(session) or {}
     aside = str(known.get("aside") or known.get("clearing") or "")
     if not known.get("removed") or not aside:
         return
-    KnownForks(state.project).change(session, {"aside": None, "clearing": aside})
+    state.forks().change(session, {"aside": None, "clearing": aside})
     forget_place(state, str(known["dir"]))
     clear(aside)
-    KnownForks(state.project).change(session, {"clearing": None})
+    state.forks().change(session, {"clearing": None})
 
 
 def _was_changed(state: State, effect: Effect) -> bool:
@@ -99,7 +98,7 @@ def _is_back(state: State, effect: Effect) -> bool:
 
 def _come_from_aside(state: State, session: str, folder: str) -> bool:
     """Whether a removal was killed before it deleted anything."""
-    aside = str((KnownForks(state.project).find(session) or {}).get("aside") or "")
+    aside = str((state.forks().find(session) or {}).get("aside") or "")
     if not aside or not (os.path.isdir(aside) or os.path.isdir(folder)):
         return False
     if os.path.isdir(aside) and not os.path.lexists(folder):
@@ -126,7 +125,7 @@ def write_directory(state: State, effect: Effect) -> None:
     with Making(state, str(effect["name"]), folder, record.name, session):
         make_place(state, commit_for(state, record), folder, str(effect["place"]))
         write_elsewhere(state, record, folder, None, beside=(".git",))
-        KnownForks(state.project).change(session, _NOTHING)
+        state.forks().change(session, _NOTHING)
 
 
 class _Directory(EffectKind):
@@ -166,6 +165,6 @@ class Mkdir(_Directory):
                 return None
             finish(state, session)
             write_directory(state, effect)
-        KnownForks(state.project).change(session, _NOTHING)
+        state.forks().change(session, _NOTHING)
         done.notes.append(f"The fork's directory is back: {folder}")
         return effect

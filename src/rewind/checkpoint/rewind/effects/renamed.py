@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rewind.checkpoint.conversations.rename_fork import carry_title
-from rewind.checkpoint.project.known_forks import KnownForks
 from rewind.checkpoint.rewind.effects.kind import Done, EffectKind
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ class Rename(EffectKind):
         return [f"Would rename the fork to \"{effect.get('after') or ''}\": {effect.get('sessionId')}"]
 
     def do(self, state: State, effect: Effect, done: Done) -> Effect | None:
-        KnownForks(state.project).change(str(effect["sessionId"]), {"name": effect.get("after")})
+        state.forks().change(str(effect["sessionId"]), {"name": effect.get("after")})
         note = carry_title(state, effect)
         done.notes += [note] if note else []
         return effect

@@ -9,7 +9,6 @@ from rewind.agents.profile import Profile
 from rewind.agents.registry import profile_named
 from rewind.checkpoint.conversations.bring_back import stamp_of
 from rewind.checkpoint.conversations.which_session import recorded_session
-from rewind.checkpoint.project.known_forks import KnownForks
 from rewind.checkpoint.project.state import State
 from rewind.errors import RewindError
 from rewind.transcript.liveness import is_open
@@ -29,7 +28,7 @@ def was_continued(state: State, fork: Effect | KnownFork) -> bool:
     profile, session = _profile(state, fork), str(fork.get("sessionId"))
     if is_open(profile, session, recorded_session(state, session)):
         return True
-    known: Mapping[str, object] = fork if "size" in fork else KnownForks(state.project).find(session) or {}
+    known: Mapping[str, object] = fork if "size" in fork else state.forks().find(session) or {}
     return _said_since(str(fork.get("path")), profile, known)
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from rewind.agents.profile import Profile
 from rewind.agents.registry import profile_named, session_root
 from rewind.checkpoint.conversations.bring_back import ConversationPlan, Home, make_fork, resume_command
-from rewind.checkpoint.project.known_forks import KnownForks
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.effects.since import was_continued
 from rewind.checkpoint.share.giving.mask import PROJECT, Masker
@@ -57,7 +56,7 @@ def bring_conversation(state: State, conversation: InConversation, notes: list[s
     """Known by what it says: the same one is not brought twice. A longer one goes on in the session that the
     shorter one became, unless somebody went on in that here; then it becomes a session of its own."""
     arrived = Arrived(conversation.session, conversation.agent)
-    before = [b for b in reversed(KnownForks(state.project).all) if os.path.exists(str(b.get("path")))
+    before = [b for b in reversed(state.forks().all) if os.path.exists(str(b.get("path")))
               and (b.get("shared") or {}).get("session") == conversation.session]
     size, digest, begins = _digests(conversation, {b["shared"].get("bytes") for b in before})
     known = next((b for b in before if b["shared"].get("sha256") == digest), None)
@@ -124,7 +123,7 @@ def _bring(state: State, conversation: InConversation, arrived: Arrived, says: S
         done = make_fork(state, plan, session, name, earlier=shorter)
     assert done.fork is not None
     arrived.session, arrived.path, arrived.is_new = session, done.fork["path"], shorter is None
-    KnownForks(state.project).change(session, {"shared": says})
+    state.forks().change(session, {"shared": says})
 
 
 def _original(profile: Profile, session: str, root: str) -> str:
