@@ -190,6 +190,19 @@ def test_what_is_there_for_types_alone_is_not_loaded() -> None:
                 if name in FOR_TYPES_ALONE]
 
 
+# What no hook passes, nor a command that is run all day: there `typing` may be loaded.
+MAY_TAKE_LONGER = (
+    "install", "tui", "web", "checkpoint/futures", "checkpoint/remote", "checkpoint/repair",
+    "checkpoint/share", "checkpoint/turns", "cli/branch", "cli/demo", "cli/give", "cli/maintain",
+    "cli/plugin", "snapshot/archive", "snapshot/merge",
+)
+
+
+def test_tricks_for_a_quick_start_are_only_where_they_are_needed() -> None:
+    assert not [f"{path} has one" for path in MODULES if "\nTYPE_CHECKING = False" in path.read_text()
+                for folder in MAY_TAKE_LONGER if SOURCE / folder in path.parents]
+
+
 def test_nothing_starts_a_file_of_a_higher_room() -> None:
     """A file that is started by its path is reached as much as one that is imported."""
     assert not [found for path in MODULES for found in _starts_higher(path)]

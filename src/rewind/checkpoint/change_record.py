@@ -6,12 +6,13 @@ change.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.upkeep.retention import needed_because
 from rewind.errors import CheckpointNeeded, NoCheckpointOfTurn, RewindError, TurnNotFound
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Fields

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rewind.words import plural
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypedDict
 

@@ -14,6 +14,7 @@ import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
 
 from rewind import jsonfile
 from rewind.checkpoint.project import identity, known_stores
@@ -25,7 +26,6 @@ from rewind.files import fsync_dir, give_to_owner, make_durable_dir, read_bounde
 from rewind.marker import marker_path, read_marker
 from rewind.paths import STORE_FILE, Project, global_state, project_state
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from rewind.cli.go_back import restored
 from rewind.cli.go_back.resume import Resume, add_resume_option
@@ -18,7 +19,6 @@ from rewind.controller import BeforePrompts, Controller
 from rewind.errors import DONE, UsageError
 from rewind.words import plural, quoted, safe, shortened
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypedDict, Union
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from rewind.cli.go_back.restored import (
     common_arguments,
@@ -19,7 +20,6 @@ from rewind.cli.parse.session import Args, Parser, note, open_controller, print_
 from rewind.errors import DONE, PARTIAL, UsageError
 from rewind.words import plural, safe, shown
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Optional, TypedDict

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from rewind.cli.output.changed import amount
 from rewind.cli.output.columns import cells, cut
@@ -14,7 +15,6 @@ from rewind.errors import RewindError, UsageError
 from rewind.fast import quickjson
 from rewind.words import safe
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Literal, TypedDict, Union

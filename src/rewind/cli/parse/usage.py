@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shlex
+from typing import TYPE_CHECKING
 
 from rewind.errors import RewindError, UsageError
 from rewind.words import shortened
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 

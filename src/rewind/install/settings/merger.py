@@ -13,14 +13,13 @@ import json
 import os
 import shlex
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rewind.agents.profile import Profile
 from rewind.errors import PathNotText, SettingsUnreadable
 from rewind.install.settings.settings_text import Box, Edit, Element, Style, apply_edits, read_root
 from rewind.jsonfile import JsonObject
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.config.load import Tier, TierHook
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from typing import Callable, NamedTuple, Optional
+from typing import TYPE_CHECKING, Callable, NamedTuple, Optional
 
 from rewind.agents.profile import Profile
 from rewind.agents.registry import hooks_home
@@ -37,7 +37,6 @@ from rewind.install.settings.merger import (
 from rewind.install.settings.script import folders_made, hooks_in, is_our_script, script_text
 from rewind.install.settings.settings_text import BOM, read_root
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.config.load import Tier
 

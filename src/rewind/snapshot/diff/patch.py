@@ -5,12 +5,13 @@ The lines are bytes, as `git apply` and `patch` take them. What could steer a te
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rewind.snapshot.diff import compare as c
 from rewind.snapshot.diff.textdiff import hunks
 from rewind.snapshot.trees.tree import DIR, LINK
 from rewind.words import size
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

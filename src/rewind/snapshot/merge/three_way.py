@@ -7,6 +7,8 @@ a directory: each merges for itself, and where both remain there is a conflict.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rewind.snapshot.diff.textdiff import is_binary
 from rewind.snapshot.merge.merge import MARKERS, OURS, THEIRS, merge
 from rewind.snapshot.trees.change import Paths
@@ -25,7 +27,6 @@ from rewind.snapshot.trees.tree import (
 )
 from rewind.store.blobs import CHUNK
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Optional

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     Line = tuple[str, bytes, str]  # sign, path, remark
     Folded = tuple[str, bytes, str, int]  # the same, and how many files it stands for; 0: itself

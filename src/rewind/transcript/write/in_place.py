@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from rewind.errors import RewindError, SessionInUse
 from rewind.files import PRIVATE_FILE, fsync_dir, make_durable_dir, make_private_dir, write_all
@@ -12,7 +13,6 @@ from rewind.transcript.write.content import plan_content, write_content, write_l
 from rewind.transcript.write.copying import copy_range
 from rewind.transcript.write.fork import sweep, temp_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import BinaryIO

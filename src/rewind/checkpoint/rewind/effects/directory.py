@@ -8,6 +8,7 @@ all of it, or a checkpoint of all of it. In `branches.json`, `aside` is where it
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from rewind.checkpoint.futures.known.directory import (
     clear,
@@ -22,7 +23,6 @@ from rewind.checkpoint.rewind.effects.kind import MKDIR, RMDIR, Done, EffectKind
 from rewind.checkpoint.rewind.files.elsewhere import write_elsewhere
 from rewind.errors import RewindError
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.futures.known.lane import Lane
     from rewind.checkpoint.log.line import Effect
