@@ -198,8 +198,7 @@ class _Tour:
         said = [turn["prompt"] for turn in turns if turn["active"]]
         _check(said == [turn.prompt for turn in TURNS[:-1]], f"the fork has the prompts {said}")
         _check(content(self.agent.transcript) == self.conversation, "the old session is not what it was")
-        return [files, f"The conversation continues after turn {len(said)}, in a fork; the old one is"
-                       " untouched."]
+        return [files, f"A fork continues the conversation after turn {len(said)}; the old one is untouched."]
 
     def _files_are(self, wanted: dict[str, bytes], how: str) -> str:
         found = self.world.files()
