@@ -13,7 +13,7 @@ import pytest
 SOURCE = Path(__file__).parent.parent / "src" / "rewind"
 RANKS = {
     "errors": -6, "fast": -6, "processes": -6,  # what rank 0 itself may use
-    "files": -5, "lock": -4, "jsonfile": -3, "index": -2, "marker": -2, "work_tree": -1,
+    "files": -5, "lock": -4, "jsonfile": -3, "index": -2, "project_marker": -2, "work_tree": -1,
     "graph": 0, "paths": 0, "words": 0,
     "agents": 1, "config": 1,
     "transcript": 2, "store": 2,
@@ -182,7 +182,7 @@ def _reaches_past(path: Path) -> Iterator[str]:
                 yield f"{path}:{node.lineno} looks into the controller"
 
 
-FOR_TYPES_ALONE = ["rewind.agents.sections"]
+FOR_TYPES_ALONE = ["rewind.agents.profile_sections"]
 
 
 def test_what_is_there_for_types_alone_is_not_loaded() -> None:

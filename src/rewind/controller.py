@@ -98,7 +98,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.select.selected import Selected
     from rewind.checkpoint.select.turn_name import split_selector, turn_name
     from rewind.checkpoint.share.giving.give import Sharing
-    from rewind.checkpoint.share.taking.open_file import Opened
+    from rewind.checkpoint.share.taking.open_shared import Opened
     from rewind.checkpoint.share.transfer import Exported
     from rewind.checkpoint.status import Status
     from rewind.checkpoint.turns.bisect.bisect import Bisected
@@ -124,7 +124,7 @@ if TYPE_CHECKING:
     from rewind.snapshot.trees.tree import DIR, LINK, UNCOVERED, Tree, TreeEntry
     from rewind.store.blobs import Blobs
     from rewind.transcript.find import SessionFile
-    from rewind.transcript.fork_prefix import plain_title
+    from rewind.transcript.fork_title import plain_title
     from rewind.transcript.names import is_session_id
     from rewind.transcript.read.index import SessionIndex, read_index
     from rewind.transcript.turns.turn_blocks import TurnText
@@ -181,7 +181,7 @@ _PASSES = {
     "rewind.snapshot.trees.tree": ("DIR", "LINK", "UNCOVERED"),
     "rewind.transcript.read.index": ("read_index",),
     "rewind.transcript.names": ("is_session_id",),
-    "rewind.transcript.fork_prefix": ("plain_title",),
+    "rewind.transcript.fork_title": ("plain_title",),
 }
 _MODULES = {"comparing": "rewind.snapshot.diff.compare", "lane_shape": "rewind.checkpoint.futures.shape"}
 
@@ -559,7 +559,7 @@ class Controller:
 
     def describe(self, op: Operation, longest: int = 60) -> str:
         """What an operation did, in words; a prompt in them is cut to so many characters."""
-        from rewind.checkpoint.rewind.words import describe
+        from rewind.checkpoint.rewind.operation_words import describe
 
         return describe(op, {one.id: one for one in self.state.operations().all}, longest)
 
@@ -700,7 +700,7 @@ class Controller:
 
     def interrupted_text(self) -> str:
         """What was interrupted, and the ways out; empty where nothing was."""
-        from rewind.checkpoint.rewind.words import interrupted_text
+        from rewind.checkpoint.rewind.operation_words import interrupted_text
 
         op = self.interrupted()
         return interrupted_text(op) if op else ""
@@ -1242,7 +1242,7 @@ class Controller:
     def open_shared(path: str, folder: str, *, home: str | None = None, max_bytes: int | None = None,
                     dry_run: bool = False, progress: Progress | None = None) -> Opened:
         """Take over what `share` wrote: into an empty directory, or beside the history of a project."""
-        from rewind.checkpoint.share.taking.open_file import open_file
+        from rewind.checkpoint.share.taking.open_shared import open_file
 
         home = home or rewind_home()
         return open_file(path, folder, home, _wanted_mode(home, folder), max_bytes=max_bytes,

@@ -6,7 +6,7 @@ import os
 
 from rewind.fast.sha256 import sha256
 from rewind.index import MAIN, STORAGE, load_index
-from rewind.marker import has_marker, is_tracked, read_marker
+from rewind.project_marker import has_marker, is_tracked, read_marker
 from rewind.work_tree import linked_at
 
 TYPE_CHECKING = False

@@ -10,8 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from rewind.agents import sections
-    from rewind.agents.sections import Where
+    from rewind.agents import profile_sections as sections
+    from rewind.agents.profile_sections import Where
     from rewind.jsonfile import JsonObject
 
 TREE, ROLLOUT = "jsonl-tree", "jsonl-rollout"  # kinds of transcripts; the first, unless a profile says so
@@ -19,7 +19,7 @@ OPLOG, SQLITE = "jsonl-oplog", "sqlite"
 
 
 class Profile:
-    """One agent, as data. Sections stay dictionaries: `sections.py` says what is in each."""
+    """One agent, as data. Sections stay dictionaries: `profile_sections.py` says what is in each."""
 
     __slots__ = ("commands", "compaction", "data", "environment", "fork", "kind", "leaf",
                  "lines", "links", "liveness", "locks", "name", "native", "payload", "prompt", "recognise",

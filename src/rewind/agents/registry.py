@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from rewind.agents.sections import Home
+    from rewind.agents.profile_sections import Home
     from rewind.jsonfile import JsonObject
 
 UNKNOWN = "unknown"

@@ -41,7 +41,7 @@ COMMAND_ROOTS = ("rewind.cli.main", "rewind.controller", "rewind.cli.look.list.l
 # What these import in functions and need nearly always, loaded along with them as well.
 ALONG = {"rewind.cli.main": ("rewind.cli.output.streams",),
          "rewind.cli.look.list.list_": (
-             "rewind.checkpoint.rewind.words", "rewind.checkpoint.map.turn_map",
+             "rewind.checkpoint.rewind.operation_words", "rewind.checkpoint.map.turn_map",
              "rewind.checkpoint.log.lineage", "rewind.checkpoint.records.timeline",
              "rewind.checkpoint.project.vanished", "rewind.checkpoint.project.missed")}
 HEAD = 16  # bytes that say where the code begins and how long the file is; then comes the index

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from rewind.agents.profile import Profile
-    from rewind.agents.sections import Liveness, Locks
+    from rewind.agents.profile_sections import Liveness, Locks
     from rewind.jsonfile import JsonObject
 
     Recorded = Mapping[str, object]  # what hooks remember of a session

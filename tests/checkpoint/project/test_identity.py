@@ -15,8 +15,8 @@ import pytest
 from hook_scene import entry_command, run_hook
 from make_transcripts import ClaudeTalk
 from rewind.controller import Controller
-from rewind.marker import NAME, write_marker
 from rewind.paths import find_project
+from rewind.project_marker import NAME, write_marker
 from rewind_cli import Rewind, differences, git, tree_state
 
 pytestmark = pytest.mark.slow

@@ -123,7 +123,7 @@ def test_several_turns_in_one_go(scene: Edited) -> None:
 
 def test_several_turns_in_one_go_where_files_are_stored_in_pieces(scene: Edited,
                                                                   monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("scan.read", "merge.three_way"):
+    for module in ("scan.read", "merge.tree_merge"):
         monkeypatch.setattr(f"rewind.snapshot.{module}.CHUNK", 100)
     scene.write(a=scene.edit("a", "line 15\n", "by hand\n"))
     scene.cli.ok("revert", "t3", "t2")

@@ -14,7 +14,7 @@ from rewind.errors import HunkChanged
 from rewind.snapshot.diff.linediff import changed_blocks
 from rewind.snapshot.diff.textdiff import Hunk, hunks, lines_of
 from rewind.snapshot.merge.hunk_merge import HunkMerge
-from rewind.snapshot.merge.three_way import Side, file_entry
+from rewind.snapshot.merge.tree_merge import Side, file_entry
 from rewind.snapshot.trees.tree import Tree, TreeEntry
 from rewind.store.blobs import oid_of
 

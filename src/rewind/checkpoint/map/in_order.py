@@ -26,7 +26,7 @@ from rewind.checkpoint.map.turn_map import TURN, MapRow, turn_map
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.timeline import Brief
-from rewind.checkpoint.rewind.words import describe
+from rewind.checkpoint.rewind.operation_words import describe
 from rewind.words import and_more
 
 _PATIENCE = 0.4  # seconds for counting what is not known yet

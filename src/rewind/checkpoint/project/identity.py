@@ -12,8 +12,8 @@ from rewind.checkpoint.project.known_stores import change, holds, remember
 from rewind.errors import RewindError
 from rewind.files import make_private_dir, sweep_drafts
 from rewind.index import MAIN, Index, load_index
-from rewind.marker import IN_AGENT, has_marker, read_marker, write_marker
 from rewind.paths import Project, is_same_dir
+from rewind.project_marker import IN_AGENT, has_marker, read_marker, write_marker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from rewind.checkpoint.project.locked import locked
 from rewind.errors import InTheWay, RewindError
 from rewind.fast import sqlite
 from rewind.files import fsync_dir, give_to_owner, make_durable_dir, read_bounded, write_atomic
-from rewind.marker import marker_path, read_marker
 from rewind.paths import STORE_FILE, Project, global_state, project_state
+from rewind.project_marker import marker_path, read_marker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

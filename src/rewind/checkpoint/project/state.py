@@ -331,7 +331,7 @@ class State:
 
     def _hidden(self) -> list[bytes]:
         """Rewind's own, where it lies in the project."""
-        from rewind.marker import IN_AGENT
+        from rewind.project_marker import IN_AGENT
 
         inside = self.root.rstrip(b"/") + b"/"
         ours = {os.fsencode(os.path.realpath(p)) for p in (self.project.state, self.project.home)}

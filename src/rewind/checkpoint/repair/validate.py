@@ -17,7 +17,7 @@ from rewind.checkpoint.repair.check_records import (
     examine_records,
 )
 from rewind.checkpoint.repair.own_files import check_own_files
-from rewind.checkpoint.rewind.words import interrupted_text
+from rewind.checkpoint.rewind.operation_words import interrupted_text
 from rewind.checkpoint.save.watching import check_now, missed_text
 from rewind.config.load import check_settings
 from rewind.errors import CheckpointNotFound, RewindError, StoreUnavailable

@@ -13,10 +13,10 @@ from rewind.checkpoint.rewind.files.file_plan import RestorePlan
 from rewind.checkpoint.rewind.files.left_alone import names_to_note
 from rewind.checkpoint.rewind.files.plan_code import moved_paths
 from rewind.checkpoint.rewind.files.stage import Ready, get_ready
+from rewind.checkpoint.rewind.operation_words import finish_command
 from rewind.checkpoint.rewind.outcome import Outcome
 from rewind.checkpoint.rewind.plan import digest as digest_of
 from rewind.checkpoint.rewind.resolve import redo_target, refuse_unsaved, resolve
-from rewind.checkpoint.rewind.words import finish_command
 from rewind.checkpoint.save.create import write_record
 from rewind.errors import (
     BackupFailed,

@@ -85,7 +85,7 @@ def make_plan(state: State, request: Request, *, force: bool = False) -> Plan:
             refuse_unsaved(state, found, code, snapshot)
         plan = Plan(found, code)
         if found.undoes or found.redoes:
-            from rewind.checkpoint.rewind.words import intention
+            from rewind.checkpoint.rewind.operation_words import intention
 
             by_id = {op.id: op for op in state.operations().all}
             plan.intention = intention(found.undoes, found.redoes, by_id)

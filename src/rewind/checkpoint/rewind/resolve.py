@@ -236,7 +236,7 @@ def _is_new(state: State, record: Record, parent: Record | None, left_alone: Lef
 # what turns did, merged into the code of now
 
 def _merged(state: State, request: Request, target: targets.Merge) -> Destination:
-    from rewind.checkpoint.rewind.merge.merged import MergeWanted
+    from rewind.checkpoint.rewind.merge.merge_wanted import MergeWanted
 
     half_done = state.operations().interrupted()
     if half_done and half_done.begun.get("request") == request.key():

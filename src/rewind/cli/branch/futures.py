@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from rewind.cli.go_back.merging import run_adopt
+from rewind.cli.go_back.revert_or_apply import run_adopt
 from rewind.cli.output.columns import in_columns
 from rewind.cli.output.style import paint
 from rewind.cli.parse.session import Args, answer, note, print_json

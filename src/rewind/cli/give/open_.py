@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     from rewind.checkpoint.share.taking.arrive import Added
-    from rewind.checkpoint.share.taking.open_file import Opened
+    from rewind.checkpoint.share.taking.open_shared import Opened
 
     class ConversationJson(TypedDict):
         origin: str

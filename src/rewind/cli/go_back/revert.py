@@ -10,7 +10,7 @@ alone what changed since its parent. To undo it: rewind undo-restore
 
 from __future__ import annotations
 
-from rewind.cli.go_back.merging import merge_arguments, run_merge
+from rewind.cli.go_back.revert_or_apply import merge_arguments, run_merge
 from rewind.cli.parse.session import Args, Parser
 from rewind.controller import Reverted
 

@@ -12,7 +12,7 @@ from rewind.checkpoint.project.init import root_to_protect
 from rewind.checkpoint.project.missed import Missed
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import timestamp
-from rewind.checkpoint.rewind.words import interrupted_text
+from rewind.checkpoint.rewind.operation_words import interrupted_text
 from rewind.checkpoint.save.capture import LARGE
 from rewind.config.load import Settings
 from rewind.errors import RewindError

@@ -8,7 +8,7 @@ from typing import Any
 from rewind.errors import HunkChanged
 from rewind.snapshot.diff.compare import TEXT, Comparison, compare
 from rewind.snapshot.diff.textdiff import hunks
-from rewind.snapshot.merge.three_way import Side, TreeMerge, file_entry
+from rewind.snapshot.merge.tree_merge import Side, TreeMerge, file_entry
 from rewind.snapshot.trees.tree import FILES, TreeEntry
 
 

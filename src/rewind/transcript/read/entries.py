@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.agents.profile import Profile
-    from rewind.agents.sections import Lines
+    from rewind.agents.profile_sections import Lines
     from rewind.jsonfile import JsonObject
     from rewind.transcript.read.lines import Event
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.agents.profile import Profile
-    from rewind.agents.sections import Prompt
+    from rewind.agents.profile_sections import Prompt
     from rewind.jsonfile import JsonObject
 
 NO, YES, IF_ANSWERED = 0, 1, 2

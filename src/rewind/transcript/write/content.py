@@ -12,18 +12,18 @@ from rewind.agents.profile import Profile, holds, pick, replaced
 from rewind.errors import NothingBeforeCut
 from rewind.files import write_all
 from rewind.jsonfile import JsonObject
-from rewind.transcript.fork_prefix import FORK_PREFIX
+from rewind.transcript.fork_title import FORK_PREFIX
 from rewind.transcript.place.cursor import header_length
 from rewind.transcript.place.cut import Cut
 from rewind.transcript.read.chain import Tail
 from rewind.transcript.read.entries import OTHER
 from rewind.transcript.read.lines import events_backward, line_of, lines_forward, parse, read_at
+from rewind.transcript.write.active_only import kept_ranges
 from rewind.transcript.write.copying import copy_range
-from rewind.transcript.write.filtered import kept_ranges
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rewind.agents.sections import Header
+    from rewind.agents.profile_sections import Header
 
 
 class Names:

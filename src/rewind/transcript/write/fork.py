@@ -12,7 +12,7 @@ from collections.abc import Callable
 from rewind.agents.profile import Profile
 from rewind.errors import RewindError
 from rewind.files import PRIVATE_FILE
-from rewind.transcript.fork_prefix import FORK_PREFIX
+from rewind.transcript.fork_title import FORK_PREFIX
 from rewind.transcript.kinds import kind_of
 from rewind.transcript.names import is_session_id, path_beside, session_id_of
 from rewind.transcript.place.cursor import header_length

@@ -10,7 +10,7 @@ from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
 from rewind.tui.dialogs.dialog import Dialog, key_hint
-from rewind.tui.parts.words import path
+from rewind.tui.parts.screen_words import path
 
 _MOST = 500  # files that are listed at once
 

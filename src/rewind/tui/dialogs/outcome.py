@@ -10,7 +10,7 @@ from textual.containers import Horizontal
 from textual.widgets import Button, Static
 
 from rewind.tui.dialogs.dialog import Dialog, body
-from rewind.tui.parts.words import path
+from rewind.tui.parts.screen_words import path
 from rewind.words import explain, safe_lines
 
 if TYPE_CHECKING:

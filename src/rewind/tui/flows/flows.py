@@ -15,7 +15,7 @@ from rewind.tui.dialogs.dialog import Ask, Confirm, Tell
 from rewind.tui.dialogs.outcome import Outcome, about_files, about_notes
 from rewind.tui.dialogs.working import Failure, Working
 from rewind.tui.frame import Frame
-from rewind.tui.parts.words import from_home, one_line, plan_lines
+from rewind.tui.parts.screen_words import from_home, one_line, plan_lines
 from rewind.words import plural, safe_lines, shortened
 
 if TYPE_CHECKING:

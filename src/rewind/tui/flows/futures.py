@@ -16,9 +16,9 @@ from rewind.errors import WorkNotSaved
 from rewind.tui.dialogs.dialog import Ask, Confirm, Dialog, body, key_hint
 from rewind.tui.dialogs.working import Working
 from rewind.tui.flows import flows
-from rewind.tui.flows.merging import FORK_HOW, merge
+from rewind.tui.flows.revert import FORK_HOW, merge
 from rewind.tui.frame import Frame
-from rewind.tui.parts.words import from_home, one_line
+from rewind.tui.parts.screen_words import from_home, one_line
 from rewind.words import safe_lines
 
 if TYPE_CHECKING:

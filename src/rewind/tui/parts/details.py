@@ -11,7 +11,7 @@ from rich.text import Text
 from rewind.controller import CHECKPOINT, EDIT, LANE, NOW, OPERATION, PROMPT, SESSION, Controller, lane_shape
 from rewind.errors import RewindError
 from rewind.tui.parts.difftext import Changed, changed
-from rewind.tui.parts.words import clock, from_home, one_line
+from rewind.tui.parts.screen_words import clock, from_home, one_line
 from rewind.words import plural, quoted, safe_lines
 
 if TYPE_CHECKING:

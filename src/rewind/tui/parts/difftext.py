@@ -10,7 +10,7 @@ from rich.text import Text
 
 from rewind.controller import LINK, Difference, hunk_lines, hunks
 from rewind.controller import comparing as c
-from rewind.tui.parts.words import path, signed
+from rewind.tui.parts.screen_words import path, signed
 from rewind.words import plural, safe_lines
 
 if TYPE_CHECKING:

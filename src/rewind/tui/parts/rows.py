@@ -11,7 +11,7 @@ from rich.text import Text
 
 from rewind.controller import CHECKPOINT, EDIT, LANE, NOW, OPERATION, PROMPT, SESSION, lane_shape
 from rewind.graph import NODE, lanes
-from rewind.tui.parts.words import one_line, signed
+from rewind.tui.parts.screen_words import one_line, signed
 from rewind.words import is_large_deletion, plural, short_age
 
 if TYPE_CHECKING:

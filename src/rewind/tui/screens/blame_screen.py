@@ -19,7 +19,7 @@ from rewind.tui.flows import flows
 from rewind.tui.frame import Frame, footer
 from rewind.tui.parts.details import span_of
 from rewind.tui.parts.diff_view import DiffView
-from rewind.tui.parts.words import path
+from rewind.tui.parts.screen_words import path
 from rewind.words import plural, safe, safe_lines, short_age
 
 if TYPE_CHECKING:

@@ -15,12 +15,12 @@ from textual.widgets import Static
 
 from rewind.controller import NOW, PROMPT, Controller
 from rewind.tui.dialogs.dialog import Tell
-from rewind.tui.flows import flows, merging
+from rewind.tui.flows import flows, revert
 from rewind.tui.frame import Frame, footer
 from rewind.tui.parts.details import LONG_PATCH, MANY_FILES, Span, compared, span_of
 from rewind.tui.parts.diff_view import DiffView
 from rewind.tui.parts.difftext import Changed
-from rewind.tui.parts.words import one_line
+from rewind.tui.parts.screen_words import one_line
 from rewind.tui.screens.blame_screen import BlameScreen
 from rewind.tui.screens.help import diff_help
 
@@ -130,7 +130,7 @@ class DiffScreen(Screen[bool]):
             self.notify("Stand on a file or a hunk, or mark some with Space.")
             return
         self.app.expect_dialog()
-        self.run_flow(merging.bring_back(self.app, self.span, chosen))
+        self.run_flow(revert.bring_back(self.app, self.span, chosen))
 
     @work(exclusive=True)
     async def run_flow(self, flow: Awaitable[bool]) -> None:

@@ -19,12 +19,12 @@ from rewind.controller import CHECKPOINT, EDIT, LANE, NOW, OPERATION, PROMPT, SE
 from rewind.errors import NotInitialised
 from rewind.tui.dialogs.dialog import Tell
 from rewind.tui.dialogs.working import Failure
-from rewind.tui.flows import flows, merging
+from rewind.tui.flows import flows, revert
 from rewind.tui.frame import Frame, footer
 from rewind.tui.parts.advice import advice
 from rewind.tui.parts.details import preview
+from rewind.tui.parts.screen_words import from_home
 from rewind.tui.parts.timeline import TimelineList
-from rewind.tui.parts.words import from_home
 from rewind.tui.screens.blame_screen import blame_a_file
 from rewind.tui.screens.diff_screen import DiffScreen
 from rewind.tui.screens.forks_screen import ForksScreen
@@ -250,7 +250,7 @@ class TimelineScreen(Screen[None]):
         if item is None or item.kind not in (PROMPT, CHECKPOINT, EDIT):
             self.notify("Stand on the turn that is to be taken back.")
         else:
-            self.run_flow(lambda app: merging.revert(app, item))
+            self.run_flow(lambda app: revert.revert(app, item))
 
     def action_blame(self) -> None:
         item = self.query_one(TimelineList).item

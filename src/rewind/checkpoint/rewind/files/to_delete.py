@@ -6,8 +6,8 @@ import os
 
 from rewind.checkpoint.records.source import Kept
 from rewind.checkpoint.rewind.files.file_plan import IN_THE_WAY, MOUNT_POINT, NOT_EMPTY, RestorePlan
-from rewind.marker import IN_AGENT
 from rewind.paths import is_temp_name
+from rewind.project_marker import IN_AGENT
 
 
 def spare_what_is_not_empty(root: bytes, plan: RestorePlan) -> None:

@@ -9,11 +9,11 @@ from rewind.checkpoint.log import operations as ops
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Kept, Source
-from rewind.checkpoint.rewind.merge.merging import Merging
+from rewind.checkpoint.rewind.merge.which_spans import Merging
 from rewind.checkpoint.select.spans import Span
 from rewind.errors import ChangedSincePlan, PathNotChanged
 from rewind.snapshot.merge.hunk_merge import HunkMerge
-from rewind.snapshot.merge.three_way import CHANGED_HERE, CHANGED_SINCE, MOST_BYTES, Clash, Side, TreeMerge
+from rewind.snapshot.merge.tree_merge import CHANGED_HERE, CHANGED_SINCE, MOST_BYTES, Clash, Side, TreeMerge
 from rewind.snapshot.rules.rules import Rules
 from rewind.snapshot.scan.build import Snapshot
 from rewind.snapshot.scan.live import read_live

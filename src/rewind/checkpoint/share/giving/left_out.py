@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from rewind.checkpoint.share.giving import secret_names, secrets
 from rewind.checkpoint.share.path_names import case_clashes
-from rewind.marker import IN_AGENT
 from rewind.paths import is_state_path
+from rewind.project_marker import IN_AGENT
 from rewind.snapshot.rules.reasons import Reasons
 from rewind.snapshot.rules.rules import IGNORE_NAMES, NORMAL, Rules, RuleTree
 from rewind.snapshot.trees.content import whole

@@ -18,7 +18,7 @@ from rewind.checkpoint.rewind.apply import refuse_while_running
 from rewind.checkpoint.rewind.files.left_alone import names_to_note
 from rewind.checkpoint.rewind.files.stage import Ready, get_ready
 from rewind.checkpoint.rewind.files.wanted import Wanted
-from rewind.checkpoint.rewind.words import finish_command
+from rewind.checkpoint.rewind.operation_words import finish_command
 from rewind.checkpoint.save.create import write_record
 from rewind.errors import NothingToBisect, RewindInterrupted
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from other_pythons import examples
 from rewind.snapshot.diff.textdiff import is_binary
-from rewind.snapshot.merge.merge import MARKERS, OURS, THEIRS, merge
+from rewind.snapshot.merge.line_merge import MARKERS, OURS, THEIRS, merge
 from rewind_cli import clean_env
 from text_versions import long_versions, three_versions
 

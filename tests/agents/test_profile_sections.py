@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rewind.agents import sections
+from rewind.agents import profile_sections as sections
 from rewind.agents.check import _SHAPE
 
 SHAPE: Any = _SHAPE

@@ -6,7 +6,7 @@ from typing import Any, Optional
 
 import pytest
 
-from rewind.snapshot.merge.three_way import MODES, Side, TreeMerge, file_entry
+from rewind.snapshot.merge.tree_merge import MODES, Side, TreeMerge, file_entry
 from rewind.snapshot.trees.change import Paths
 from rewind.snapshot.trees.listing import every_path
 from rewind.snapshot.trees.tree import CHUNKED, DIR, FILE, LINK, UNCOVERED, Tree, TreeEntry, decode_pieces

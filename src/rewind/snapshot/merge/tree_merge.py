@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rewind.snapshot.diff.textdiff import is_binary
-from rewind.snapshot.merge.merge import MARKERS, OURS, THEIRS, merge
+from rewind.snapshot.merge.line_merge import MARKERS, OURS, THEIRS, merge
 from rewind.snapshot.trees.change import Paths
 from rewind.snapshot.trees.tree import (
     CHUNKED,

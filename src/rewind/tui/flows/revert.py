@@ -14,7 +14,7 @@ from rewind.tui.dialogs.outcome import about_notes
 from rewind.tui.flows.flows import carry_out, make_plan, offer
 from rewind.tui.frame import Frame
 from rewind.tui.parts.details import Span
-from rewind.tui.parts.words import path, plan_lines
+from rewind.tui.parts.screen_words import path, plan_lines
 from rewind.words import plural, safe_lines
 
 if TYPE_CHECKING:
