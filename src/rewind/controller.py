@@ -565,13 +565,13 @@ class Controller:
 
     def to_undo(self) -> Operation | None:
         """What `undo_restore` would take back."""
-        from rewind.checkpoint.rewind.resolve import undo_target
+        from rewind.checkpoint.rewind.undo_and_redo import undo_target
 
         return undo_target(self.state, self.state.operations())
 
     def to_redo(self) -> Operation | None:
         """What `redo` would take back."""
-        from rewind.checkpoint.rewind.resolve import redo_target
+        from rewind.checkpoint.rewind.undo_and_redo import redo_target
 
         return redo_target(self.state, self.state.operations())
 

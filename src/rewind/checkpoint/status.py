@@ -10,7 +10,7 @@ from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.records.torn import torn_paths
 from rewind.checkpoint.rewind.operation_words import interrupted_text
-from rewind.checkpoint.rewind.resolve import redo_target
+from rewind.checkpoint.rewind.undo_and_redo import redo_target
 from rewind.checkpoint.upkeep import retention
 from rewind.checkpoint.upkeep.disk_use import disk_use, repository_bytes
 from rewind.errors import RewindError

@@ -16,7 +16,8 @@ from rewind.checkpoint.rewind.files.stage import Ready, get_ready
 from rewind.checkpoint.rewind.operation_words import finish_command
 from rewind.checkpoint.rewind.outcome import Outcome
 from rewind.checkpoint.rewind.plan import digest as digest_of
-from rewind.checkpoint.rewind.resolve import redo_target, refuse_unsaved, resolve
+from rewind.checkpoint.rewind.resolve import resolve
+from rewind.checkpoint.rewind.undo_and_redo import redo_target, refuse_unsaved
 from rewind.checkpoint.save.create import write_record
 from rewind.errors import (
     BackupFailed,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rewind.checkpoint.rewind.effects import outside
 from rewind.checkpoint.rewind.files.plan_code import plan_code, planned
-from rewind.checkpoint.rewind.resolve import refuse_unsaved, resolve
+from rewind.checkpoint.rewind.resolve import resolve
+from rewind.checkpoint.rewind.undo_and_redo import refuse_unsaved
 from rewind.fast.sha256 import sha256
 
 TYPE_CHECKING = False

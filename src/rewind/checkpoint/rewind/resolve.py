@@ -3,40 +3,23 @@ loaded where it is needed: most ways back are about files alone."""
 
 from __future__ import annotations
 
-import os
-
 from rewind.checkpoint.log import operations as ops
-from rewind.checkpoint.log.lineage import here, is_ordinary, lineage
-from rewind.checkpoint.records.source import Source, between
 from rewind.checkpoint.rewind import target as targets
 from rewind.checkpoint.rewind.destination import Destination
 from rewind.checkpoint.rewind.effects import outside
 from rewind.checkpoint.rewind.effects.kind import OUTSIDE
-from rewind.checkpoint.rewind.files.left_alone import LeftAlone
-from rewind.checkpoint.rewind.files.plan_code import first_that_differs, unsaved
-from rewind.checkpoint.rewind.files.wanted import Wanted, whole
-from rewind.checkpoint.rewind.finish import finish, kept
+from rewind.checkpoint.rewind.files.wanted import Wanted
+from rewind.checkpoint.rewind.finish import finish
+from rewind.checkpoint.rewind.undo_and_redo import before_operation, before_undo, earlier_on_line
 from rewind.checkpoint.select.selectors import select
-from rewind.errors import (
-    NoConversation,
-    NoRestoreToUndo,
-    NotAStep,
-    NothingToRedo,
-    NothingToUndo,
-    UnsavedEdits,
-)
-from rewind.snapshot.trees.tree import DIR
+from rewind.errors import NoConversation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rewind.checkpoint.log.line import Effect
-    from rewind.checkpoint.log.operations import Operation
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.destination import Resolver
-    from rewind.checkpoint.rewind.files.file_plan import RestorePlan
     from rewind.checkpoint.rewind.target import Request, Target
-    from rewind.snapshot.scan.build import Snapshot
 
 
 def resolve(state: State, request: Request) -> Destination:
@@ -84,155 +67,6 @@ def _add_conversation(state: State, found: Destination, record: Record) -> None:
     add_of_record(state, found, record)
 
 
-# undo, and back from there
-
-def _earlier_on_line(state: State, request: Request, target: targets.EarlierOnLine) -> Destination:
-    operations = state.operations()
-    half_done = operations.interrupted()
-    if half_done and half_done.command == ops.UNDO:
-        return finish(state, request, half_done)
-    current = here(state)
-    line = list(lineage(state).line(current.name)) if current else []
-    record = first_that_differs(state, line, current.name if current else "")
-    if record is None or current is None:
-        raise NothingToUndo()
-    found = Destination(ops.UNDO, request)
-    found.code = Wanted(record)
-    passed = line[:[r.name for r in line].index(record.name)]
-    found.notes += _ways_to_return(operations.undoable(), [r.name for r in passed], record.name)
-    return found
-
-
-def _ways_to_return(steps: list[Operation], passed: list[str], to: str) -> list[str]:
-    """How to return to what a restore left, where its place on the line is passed."""
-    return [f"This goes past a {step.command} that left {step.before}. To return there:"
-            f" rewind undo-restore {step.id}"
-            for step in steps if step.checkpoint in passed and step.paths is None
-            and step.command != ops.UNDO and step.before not in (step.checkpoint, to)]
-
-
-def _before_operation(state: State, request: Request, target: targets.BeforeOperation) -> Destination:
-    operations = state.operations()
-    half_done, named = operations.interrupted(), target.op
-    if half_done and half_done.command == ops.UNDO_RESTORE and not named:
-        return finish(state, request, half_done)
-    found = Destination(ops.UNDO_RESTORE, request)
-    found.undoes = _steps_to_undo(state, operations, named)
-    code = [op for op in found.undoes if op.before]
-    if code:
-        paths = None if any(op.paths is None for op in code) else sorted(
-            {path for op in code for path in op.paths or ()})
-        found.code = Wanted(kept(state, code[0].before), paths, whole(state, code[-1].checkpoint))
-        found.notes += _made_since(state, code[0])
-    found.effects = _turned_around(state, found.undoes)
-    return found
-
-
-def _turned_around(state: State, undone: list[Operation]) -> list[Effect]:
-    """What takes back what these operations did to conversations."""
-    if not any(op.effects for op in undone):
-        return []
-    from rewind.checkpoint.rewind.effects.effects import inverses, was_done
-
-    return inverses(state, [effect for op in undone for effect in op.effects
-                            if op.ended is not None or was_done(effect)])
-
-
-def undo_target(state: State, operations: ops.Operations) -> Operation | None:
-    """What `undo-restore` takes back, of what still leaves something to take back."""
-    return next((op for op in operations.to_undo() if op.ended is None or op.before
-                 or _leaves_something(state, op)), None)
-
-
-def _leaves_something(state: State, op: Operation) -> bool:
-    from rewind.checkpoint.rewind.effects.effects import leaves_something
-
-    return any(leaves_something(state, effect) for effect in op.effects)
-
-
-def _steps_to_undo(state: State, operations: ops.Operations, named: str) -> list[Operation]:
-    """That step and all later ones, oldest first."""
-    if not named:
-        op = undo_target(state, operations)
-        if op is None:
-            raise NoRestoreToUndo()
-        return [op]
-    op = operations.find(named)
-    if not op.can_undo:
-        reason = ("it is already undone" if op.undone else "it was finished by a later one" if op.superseded
-                  else "it left nothing to go back to" if op.is_step else "it is itself an undo or a redo")
-        raise NotAStep(name=op.id, reason=reason)
-    return operations.since(op)
-
-
-def _made_since(state: State, op: Operation) -> list[str]:
-    names = [r.name for r in state.timeline.all() if is_ordinary(r) and r.place == state.place
-             and r.sequence > (op.sequence if op.ended else op.begun.get("sequence") or 0)]
-    if not names:
-        return []
-    some = ", ".join(names[-3:])
-    return [f"{len(names)} checkpoints were made since and stay: {some}" if len(names) > 1
-            else f"One checkpoint was made since and stays: {some}"]
-
-
-def _before_undo(state: State, request: Request, target: targets.BeforeUndo) -> Destination:
-    operations = state.operations()
-    half_done = operations.interrupted()
-    if half_done and half_done.command == ops.REDO:
-        return finish(state, request, half_done)
-    op = redo_target(state, operations)
-    if op is None:
-        raise NothingToRedo()
-    found = Destination(ops.REDO, request)
-    found.redoes = op
-    if op.before:
-        found.code = Wanted(kept(state, op.before), op.paths, whole(state, op.checkpoint))
-    found.effects = _turned_around(state, [op])
-    return found
-
-
-def redo_target(state: State, operations: ops.Operations) -> Operation | None:
-    """What `redo` takes back; none once a checkpoint with a new tree was made."""
-    op = operations.to_redo()
-    if op is None:
-        return None
-    since = [r for r in state.timeline.all() if is_ordinary(r) and r.place == state.place
-             and r.sequence > op.sequence]
-    if not since:
-        return op
-    left_alone, parents = LeftAlone(state, operations.mine()), lineage(state)
-    return None if any(_is_new(state, r, parents.parent(r.name), left_alone) for r in since) else op
-
-
-def refuse_unsaved(state: State, found: Destination, plan: RestorePlan, snapshot: Snapshot) -> None:
-    """Edits that a redo would replace: since the checkpoint that the project stands on; of some paths, since
-    the operation that is taken back."""
-    if found.command != ops.REDO or found.resumes or found.code is None:
-        return
-    since = whole(state, found.redoes.checkpoint) if found.redoes and found.code.paths else here(state)
-    last = next(reversed(state.operations().mine()), None)
-    # What the last operation could not do is no edit: repeating it may do it.
-    undone = {os.fsencode(path) for path in (last.ended or {}).get("remaining") or ()} if last else set()
-    paths = [edit.path for edit in unsaved(state, plan, snapshot, since) if edit.path not in undone]
-    if paths and last and last.ended is None:
-        # Nor is what an interrupted operation came to do before it was killed; directories get their modes
-        # last.
-        for name in (last.before, last.checkpoint):
-            edited = {edit.path for edit in unsaved(state, plan, snapshot, whole(state, name))
-                      if edit.action != "chmod" or not edit.target or edit.target.kind != DIR}
-            paths = [path for path in paths if path in edited]
-    if since and paths:
-        raise UnsavedEdits(checkpoint=since.name, paths=", ".join(os.fsdecode(p) for p in paths[:5]))
-
-
-def _is_new(state: State, record: Record, parent: Record | None, left_alone: LeftAlone) -> bool:
-    """Whether work went on: a difference that is not just what the last operation left alone."""
-    if parent is None or record.tree == parent.tree:
-        return parent is None
-    with Source(state, parent) as old, Source(state, record) as new:
-        return any(not left_alone.covers(path) for path, _, _ in between(old, new))
-
-
 # what turns did, merged into the code of now
 
 def _merged(state: State, request: Request, target: targets.Merge) -> Destination:
@@ -252,8 +86,8 @@ def _merged(state: State, request: Request, target: targets.Merge) -> Destinatio
 
 
 _RESOLVERS: dict[type[Target], Resolver] = {
-    targets.AtCheckpoint: _at_checkpoint, targets.EarlierOnLine: _earlier_on_line,
-    targets.BeforeOperation: _before_operation, targets.BeforeUndo: _before_undo,
+    targets.AtCheckpoint: _at_checkpoint, targets.EarlierOnLine: earlier_on_line,
+    targets.BeforeOperation: before_operation, targets.BeforeUndo: before_undo,
     targets.Reverted: _merged, targets.Applied: _merged, targets.Adopted: _merged,
     targets.BroughtBack: _merged,
 }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rewind.snapshot.diff.linediff import changed_blocks
 from rewind.snapshot.diff.textdiff import lines_of
+from rewind.snapshot.merge.conflict_markers import ends_in_cr, with_markers
 
 if TYPE_CHECKING:
     from rewind.snapshot.diff.linediff import Block
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 MARKERS, OURS, THEIRS = "markers", "ours", "theirs"  # what to do with a conflict
 _CONFLICT, _OURS, _THEIRS, _SAME = "conflict", OURS, THEIRS, "same"
 _NEAR = 3  # conflicts with no more lines than this between them are shown as one
-_MARKER = 7
 
 
 class Merged:
@@ -158,8 +158,7 @@ class _Text:
         if kind == _THEIRS:
             return theirs
         end = b"\r\n" if self._wants_cr(region) else b"\n"
-        return [_marker(b"<", self.our_label, end), *_ended(ours, end), _marker(b"=", "", end),
-                *_ended(theirs, end), _marker(b">", self.their_label, end)]
+        return with_markers(ours, theirs, self.our_label, self.their_label, end)
 
     def _wants_cr(self, region: _Region) -> bool:
         """Markers end as the lines before them do, on both sides and in the base."""
@@ -168,30 +167,7 @@ class _Text:
                  (files.base, 0))
         found = None
         for lines, at in asked:
-            found = _ends_in_cr(lines, at)
+            found = ends_in_cr(lines, at)
             if found is False:
                 return False
         return bool(found)
-
-
-def _ends_in_cr(lines: list[bytes], at: int) -> bool | None:
-    """Of a last line without an end, the line before tells; None: there is no telling."""
-    if not lines:
-        return None
-    line = lines[at]
-    if not line.endswith(b"\n"):
-        if not at:
-            return None
-        line = lines[at - 1]
-    return line.endswith(b"\r\n")
-
-
-def _ended(lines: list[bytes], end: bytes) -> list[bytes]:
-    if lines and not lines[-1].endswith(b"\n"):
-        return [*lines[:-1], lines[-1] + end]
-    return lines
-
-
-def _marker(sign: bytes, label: str, end: bytes) -> bytes:
-    text = label.encode("utf-8", "surrogateescape")
-    return sign * _MARKER + (b" " + text if text else b"") + end
