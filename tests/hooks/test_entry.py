@@ -428,7 +428,7 @@ CHECKPOINT = """\
     hooks.decide hooks.entry hooks.event hooks.handle hooks.making hooks.making.checkpoint
     hooks.making.in_time hooks.making.queue hooks.making.work hooks.memory hooks.memory.hook_state
     hooks.memory.in_turn hooks.memory.log hooks.memory.session_file hooks.transcript_path index jsonfile
-    lock marker paths processes snapshot
+    lock paths processes project_marker snapshot
     snapshot.git snapshot.git.head snapshot.rules snapshot.rules.gitconfig snapshot.rules.gitfiles
     snapshot.rules.reasons snapshot.rules.rules snapshot.scan snapshot.scan.build snapshot.scan.cache
     snapshot.scan.folders snapshot.scan.moment snapshot.scan.read snapshot.scan.scan
