@@ -92,11 +92,11 @@ class _Repair:
         self.wanted: dict[bytes, str] = {}
 
     def run(self) -> None:
-        told = self.result.rescued
-        told += repair_own_files(self.state, self.aside, self.dry_run)
+        rescued = self.result.rescued
+        rescued += repair_own_files(self.state, self.aside, self.dry_run)
         done, self.records = repair_records(self.state, self.aside, self.dry_run)
-        told += done
-        told += repair_archives(self.state, self.records, self.aside, self.copies, self.dry_run)
+        rescued += done
+        rescued += repair_archives(self.state, self.records, self.aside, self.copies, self.dry_run)
         self.found = ObjectStore(self.state.project.path(f"temporary-{os.getpid()}-found.db"), create=True)
         self.salvaged: ObjectStore | None = None
         try:

@@ -77,8 +77,8 @@ class Hub:
 
     def note_sent(self, answer: Mapping[str, object]) -> None:
         """A page has read this; what changes of it is pushed."""
-        told = cast("TellsOfSessions", answer)
-        self._eyes.note_sent(told.get("sessions") or ([told["session"]] if "session" in told else []))
+        says = cast("TellsOfSessions", answer)
+        self._eyes.note_sent(says.get("sessions") or ([says["session"]] if "session" in says else []))
 
     async def _first_look(self) -> None:
         """A page reads everything once it is connected. Were the first look later than that, a change between
