@@ -11,6 +11,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -734,6 +735,27 @@ def test_who_waits_is_told_once_when_all_is_read_and_before_it_is_stored(
     assert sorted(settled.reads) == [b"src/app.py", b"src/deep/lib.py"] and waiter.told == [settled.reads]
     assert found.root == settled.fresh_root()
     assert waiter.scan().root == found.root and waiter.told == [[]]
+
+
+def test_what_a_later_scan_has_seen_is_still_late_for_a_moment_before_it(settled: Scanner) -> None:
+    fill(settled.root)
+    seen = settled()
+    moment = Moment(-1)  # over for a second when those files were written
+    moment.begin(time.time_ns())
+    found = Waiter(settled).scan(moment)
+    late = reasons(dict(every_path(found.root, found.tree)))
+    assert found.root != seen.root and b"changed" in late.values()
+
+
+@pytest.mark.parametrize("ask", [ScanCache.load, ScanCache.database])
+def test_a_cache_that_has_seen_more_than_the_store_holds_is_forgotten(settled: Scanner, ask: Any) -> None:
+    fill(settled.root)
+    settled()
+    cache = ScanCache(settled.derived)
+    ask(cache, settled.store.top())
+    assert cache.files()
+    ask(cache, 0)  # the objects of another store, or of an earlier copy of this one
+    assert not cache.files()
 
 
 def test_what_is_read_again_after_somebody_was_told_is_late(settled: Scanner,

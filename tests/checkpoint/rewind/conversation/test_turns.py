@@ -9,9 +9,10 @@ import pytest
 from chat_scene import Scene, client_is_running, prompts_of
 from cli.conftest import InProcess, cli  # noqa: F401 - the fixture
 from make_transcripts import resumed
+from rewind.agents.registry import profile_named
 from rewind.checkpoint.rewind.outcome import Outcome
 from rewind.controller import AtTurn
-from rewind.errors import ChangedSincePlan, RewindError, TurnNotFound, TurnRunning
+from rewind.errors import ChangedSincePlan, CompactedAway, RewindError, TurnNotFound, TurnRunning
 from rewind.transcript.find import SessionNotFound
 
 
@@ -52,6 +53,21 @@ def test_the_branch_is_the_one_that_back_makes(scene: Scene, turn: int) -> None:
 def test_the_last_turn_is_kept_with_all_of_its_answer(scene: Scene) -> None:
     made = fork_of(scene.to_turn(3))
     assert resumed(scene.agent, made.read_bytes()) == resumed(scene.agent, scene.path.read_bytes())
+
+
+def test_turns_before_a_compaction_need_an_agent_that_can_resume_them(
+        claude: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    claude.say("one", "two")
+    claude.talk.compaction()
+    claude.say("three", "four")
+    compaction = profile_named("claude").compaction
+    assert compaction is not None
+    monkeypatch.setitem(compaction, "resumable", False)
+    with pytest.raises(CompactedAway):
+        claude.to_turn(1)
+    assert prompts_of("claude", fork_of(claude.to_turn(3)))[-1] == "three"
+    monkeypatch.setitem(compaction, "resumable", True)
+    assert prompts_of("claude", fork_of(claude.to_turn(1))) == ["one"]
 
 
 def test_a_torn_end_is_not_copied(claude: Scene) -> None:
