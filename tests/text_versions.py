@@ -71,3 +71,19 @@ def long_versions(random: Random) -> tuple[bytes, bytes, bytes]:
     """So long and so different that git cuts its search short."""
     size = random.choice([1500, 3000])
     return Texts(random).three(size, random.choice([20, size // 3, size]))
+
+
+def huge_versions(random: Random, at_the_end: bool) -> tuple[bytes, bytes]:
+    """Many small changes at one end of the file, and other lines at its other end."""
+    count, changed, other = 36_000, 8_000, 600
+    stock = [b"w%d\n" % n for n in range(400)]
+    base = random.choices(stock, k=count)
+    new = list(base)
+    first = count - changed if at_the_end else 0
+    at = first
+    while at < first + changed:
+        new[at] = random.choice(stock)
+        at += random.randrange(1, 40)
+    start = 1 if at_the_end else count - 1 - other
+    new[start:start + other] = random.choices(stock, k=other)
+    return b"".join(base), b"".join(new)

@@ -103,6 +103,22 @@ def test_words_that_differ_are_marked() -> None:
                                         'a = total(<span class="word">y</span>)']
 
 
+def test_of_a_long_file_the_page_gets_the_changes_and_what_is_around_them() -> None:
+    old = [f"line {n}\n" for n in range(5000)]
+    new = [*old[:100], "new\n", *old[100:4000], *old[4001:]]
+    rows = rows_of("".join(old), "".join(new), [(100, 100, 100, 101), (4000, 4001, 4001, 4001)], "a.txt")
+    kinds = [row[0] for row in rows]
+    around = ["same"] * 12
+    assert kinds == ["gap", *around, "add", *around, "gap", *around, "del", *around, "gap"]
+    assert rows[13][3] == "new" and rows[-14][1] == 4001
+
+
+def test_of_a_long_file_that_changed_everywhere_the_page_gets_the_beginning() -> None:
+    old, new = ([f"{text} {n}\n" for n in range(9000)] for text in ("old", "new"))
+    rows = rows_of("".join(old), "".join(new), [(0, 9000, 0, 9000)], "a.txt")
+    assert len(rows) < 18_000 and [row[0] for row in rows[:2]] == ["del", "del"] and rows[-1][0] == "gap"
+
+
 def block(given: Any, result: Optional[str] = "ok", failed: bool = False) -> dict[str, Any]:
     return {"kind": "tool", "input": json.dumps(given), "result": result, "isError": failed}
 

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import shutil
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chat_scene import LONG_AGO, Scene, a_dead_pid, change_record, client_is_running, prompts_of
+from checkpoint.rewind.killed import killed_in
 from cli import conftest as in_process
 from cli.conftest import InProcess
 from make_transcripts import compact
+from rewind.checkpoint.log.operations import Operations
+from rewind.cli.main import main
 from rewind.processes import process_start
 from rewind.transcript.write import content
 from rewind.transcript.write import in_place as rewriting
@@ -495,6 +499,31 @@ def test_two_cuts_in_place_are_taken_back_one_by_one(scene: Scene) -> None:
     assert scene.path.read_bytes() == versions[1]
     scene.cli.ok("redo")
     assert scene.path.read_bytes() == versions[2] and scene.lost() == []
+
+
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_a_cut_in_place_that_was_killed_before_the_log_had_its_end_is_undone(scene: Scene,
+                                                                              goes_on: bool) -> None:
+    """How long the transcript was then is found by what it has in common with its backup."""
+    whole = scene.path.read_bytes()
+
+    def killed() -> int:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Operations, "end", lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
+            return main(["back", "--in-place"])
+
+    assert killed_in(10 ** 9, killed, scene.cli.project)
+    cut = scene.path.read_bytes()
+    assert cut != whole and scene.cli.json("ops")["operations"][0]["interrupted"]
+    if goes_on:
+        scene.say("another way")
+    said = scene.path.read_bytes()
+    scene.cli.ok("undo-restore")
+    if goes_on:
+        assert scene.path.read_bytes() == said and [prompts_of("claude", f) for f in scene.forks()] == [
+            ["one", "two", "three"]]
+    else:
+        assert scene.path.read_bytes() == whole and scene.forks() == []
 
 
 def test_a_session_that_went_on_after_a_cut_in_place_stays_and_its_backup_comes_back_as_a_fork(

@@ -15,7 +15,7 @@ from other_pythons import examples
 from rewind.snapshot.diff.linediff import changed_blocks, rough_root
 from rewind.snapshot.diff.textdiff import lines_of
 from rewind_cli import clean_env
-from text_versions import long_versions, three_versions
+from text_versions import huge_versions, long_versions, three_versions
 
 pytestmark = pytest.mark.slow
 
@@ -60,6 +60,14 @@ def test_generated_versions_differ_as_git_says(tmp_path: Path, seed: int) -> Non
 def test_where_git_cuts_its_search_short_so_do_we(tmp_path: Path, seed: int) -> None:
     base, ours, _ = long_versions(Random(seed))
     check(tmp_path, base, ours)
+
+
+@pytest.mark.parametrize("at_the_end", [False, True])
+def test_where_git_is_content_with_a_good_way_through_a_huge_file_so_are_we(tmp_path: Path,
+                                                                            at_the_end: bool) -> None:
+    """Of more than 65,536 lines in both: many small changes on one side, something else on the other."""
+    base, new = huge_versions(Random(1), at_the_end)
+    check(tmp_path, base, new)
 
 
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
