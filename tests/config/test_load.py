@@ -96,20 +96,12 @@ def test_without_a_project_only_the_users_file_counts(place: Place) -> None:
     assert settings.get("ignored") == "small"
 
 
-def test_the_whole_can_be_seen_nested_and_as_rows(place: Place) -> None:
+def test_the_whole_can_be_seen_as_rows(place: Place) -> None:
     place.write(project={"ignored": "all"})
     settings = load_settings(place.home, place.state)
-    nested = settings.as_dict()
-    assert nested["retention"] == {"keepAllHours": 24, "hourlyDays": 7, "dailyDays": 30}
-    assert nested["ignored"] == "all" and nested["ignoredDirMaxFiles"] == 500
     rows = list(settings.items())
     assert [key for key, _, _ in rows] == [setting.key for setting in SETTINGS]
     assert ("ignored", "all", str(place.project)) in rows
-
-
-def test_the_nested_form_is_itself_a_valid_file(place: Place) -> None:
-    place.write(user=load_settings(place.home, None).as_dict())
-    assert check_settings(place.home, None) == []
 
 
 def test_asking_for_a_key_that_does_not_exist_is_a_programming_error(place: Place) -> None:

@@ -63,16 +63,6 @@ class Settings:
         for key, value in self._values.items():
             yield key, value, self._sources[key]
 
-    def as_dict(self) -> JsonObject:
-        nested: JsonObject = {}
-        for key, value in self._values.items():
-            *groups, name = key.split(".")
-            inner = nested
-            for group in groups:
-                inner = inner.setdefault(group, {})
-            inner[name] = value
-        return nested
-
     def take(self, layer: _Layer) -> None:
         self._values.update(layer.values)
         self._sources.update(dict.fromkeys(layer.values, layer.source))

@@ -128,11 +128,3 @@ class FastImport:
         self._send(b"ls %s %s\n" % (commit, quoted(path)))
         words = self._answer().split(b"\t")[0].split(b" ")
         return (words[1], words[2]) if len(words) == 3 and words[0].isdigit() else (b"", b"")  # or `missing`
-
-    def read(self, commit: bytes, path: bytes) -> bytes:
-        kind, found = self.look(commit, path)
-        if kind != b"blob":
-            return b""
-        self._send(b"cat-blob %s\n" % found)
-        size = int(self._answer().split(b" ")[2])
-        return self._out.read(size + 1)[:size]
