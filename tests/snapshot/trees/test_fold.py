@@ -32,6 +32,11 @@ def test_the_directory_itself_is_no_file_of_its_own() -> None:
     assert fold(lines("-src", *(f"-src/{n}" for n in range(5)))) == [("-", b"src/", "", 5)]
 
 
+def test_a_directory_to_which_something_else_happened_is_a_line_beside_its_files() -> None:
+    assert fold(lines("-src", "+src/1", "+src/2")) == [
+        ("-", b"src", "", 0), ("+", b"src/1", "", 0), ("+", b"src/2", "", 0)]
+
+
 def test_nothing_is_lost_but_what_is_folded() -> None:
     given = lines("+a/1", "-a/2", "~b", "=c/d/e", "=c/d/f")
     assert sorted(one[:3] for one in fold(given)) == sorted(given) and fold([]) == []
