@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.map.turn_map import MapRow
     from rewind.checkpoint.map.turn_views import TurnPage
     from rewind.checkpoint.project.all_projects import all_projects
-    from rewind.checkpoint.project.damage import Lacks
+    from rewind.checkpoint.project.damage import MissingContent
     from rewind.checkpoint.project.init import check_root
     from rewind.checkpoint.project.missed import Missed
     from rewind.checkpoint.records.outside import kept_outside
@@ -1296,7 +1296,7 @@ class Controller:
         with self._locked("repair", all_places=True):
             return repair(self.state, dry_run=False, copies=copies or [], progress=progress)
 
-    def incomplete(self) -> dict[str, Lacks]:
+    def incomplete(self) -> dict[str, MissingContent]:
         """The checkpoints that are known to lack something."""
         if not os.path.exists(self.project.path(DAMAGE_FILE)):
             return {}

@@ -176,7 +176,7 @@ def _note_healed(state: State) -> None:
     damage = state.damage()
     damage.objects &= state.objects.lost
     names = list(damage.checkpoints)
-    damage.checkpoints = {name: lacks for name in names if (lacks := missing_in(state, name))}
+    damage.checkpoints = {name: missing for name in names if (missing := missing_in(state, name))}
     try:
         damage.save()
     except OSError:

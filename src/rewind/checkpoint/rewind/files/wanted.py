@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.project.damage import Lacks
+from rewind.checkpoint.project.damage import MissingContent
 from rewind.checkpoint.records.source import Source
 from rewind.errors import CheckpointIncomplete, RewindError
 
@@ -45,11 +45,11 @@ class Wanted:
 
 def incomplete(state: State, record: Record) -> CheckpointIncomplete | None:
     """What to say when a checkpoint cannot be restored because it is known to lack something."""
-    lacks = state.damage().checkpoints.get(record.name)
+    missing = state.damage().checkpoints.get(record.name)
     lost = record.code.get("lost")
-    if not lacks and isinstance(lost, int):
-        lacks = Lacks(lost, [])
-    return CheckpointIncomplete(checkpoint=record.name, lacks=lacks.text) if lacks else None
+    if not missing and isinstance(lost, int):
+        missing = MissingContent(lost, [])
+    return CheckpointIncomplete(checkpoint=record.name, lacks=missing.text) if missing else None
 
 
 def whole(state: State, name: str) -> Record | None:
