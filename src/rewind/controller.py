@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from rewind.agents.registry import hooks_home
     from rewind.checkpoint.changes.turn_changes import ChangedFile, Changes
-    from rewind.checkpoint.conversations.only_here import Kept
+    from rewind.checkpoint.conversations.only_here import KeptConversation
     from rewind.checkpoint.conversations.session_tree import SessionInfo, as_tree
     from rewind.checkpoint.futures import shape as lane_shape
     from rewind.checkpoint.futures.known.lane import Lane
@@ -893,18 +893,18 @@ class Controller:
 
         return deleted(self.state)
 
-    def only_here(self) -> list[Kept]:
+    def only_here(self) -> list[KeptConversation]:
         """Conversations that only checkpoints still hold, newest first."""
         from rewind.checkpoint.conversations.only_here import only_here
 
         return only_here(self._fresh)
 
-    def restore_session(self, text: str, *, dry_run: bool = False) -> Kept:
+    def restore_session(self, text: str, *, dry_run: bool = False) -> KeptConversation:
         """Put such a conversation back where its agent finds it."""
-        from rewind.checkpoint.conversations.only_here import bring_back, find_kept
+        from rewind.checkpoint.conversations.only_here import bring_back, find_kept_conversation
 
         if dry_run:
-            return find_kept(self.state, text)
+            return find_kept_conversation(self.state, text)
         with self._locked("sessions restore"):
             return bring_back(self.state, text)
 

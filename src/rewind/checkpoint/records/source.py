@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rewind.store.blobs import Blobs
 
 
-class Kept:
+class KeptPath:
     """A path that the checkpoint does not account for, or that could not be restored, and why."""
 
     __slots__ = ("conflict", "path", "reason")
@@ -101,11 +101,11 @@ class Source:
         """Whether a path goes although rules would keep it."""
         return False
 
-    def kept(self) -> list[Kept]:
+    def kept(self) -> list[KeptPath]:
         """What stays as it is, besides what the trees tell."""
         return []
 
-    def settled_conflicts(self) -> list[Kept]:
+    def settled_conflicts(self) -> list[KeptPath]:
         """What a person said how to settle."""
         return []
 

@@ -164,7 +164,7 @@ class _Collection:
                     record = self.chosen.pop()
                     going.remove(record.name)
                     bridge(state, parents, record.name, going)
-                    self._hand_down(record, going)
+                    self._move_kept_files(record, going)
                     state.files.delete(record.name)
                     self.result.deleted.append(record.name)
                     if piece.is_over():
@@ -176,11 +176,11 @@ class _Collection:
         if os.path.isdir(state.files.folder):
             fsync_dir(state.files.folder)
 
-    def _hand_down(self, record: Record, going: set[str]) -> None:
+    def _move_kept_files(self, record: Record, going: set[str]) -> None:
         if record.data.get("outside"):
-            from rewind.checkpoint.records.outside import hand_down
+            from rewind.checkpoint.records.outside import move_kept_files_to_previous
 
-            heir = hand_down(self.state, record, going)
+            heir = move_kept_files_to_previous(self.state, record, going)
             mark(self.state, [heir] if heir else [], self.live)
 
     def _forget(self) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     from rewind.checkpoint.conversations.bring_back import Done, MadeFork
-    from rewind.checkpoint.records.source import Kept
+    from rewind.checkpoint.records.source import KeptPath
     from rewind.checkpoint.rewind.files.file_plan import RestorePlan
     from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
@@ -119,7 +119,7 @@ def code_json(code: RestorePlan | None) -> CodeJson:
             "conflicts": [conflict_json(k) for k in code.conflicts] if code else []}
 
 
-def conflict_json(kept: Kept) -> Conflict:
+def conflict_json(kept: KeptPath) -> Conflict:
     """Of a merge, with the lines: the first, counted from 1, and how many."""
     lines = getattr(kept, "lines", None)
     more: _Lines = {} if lines is None else {

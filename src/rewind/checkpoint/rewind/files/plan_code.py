@@ -6,7 +6,7 @@ import os
 
 from rewind.checkpoint.log.lineage import here
 from rewind.checkpoint.records import torn
-from rewind.checkpoint.records.source import Kept, Source
+from rewind.checkpoint.records.source import KeptPath, Source
 from rewind.checkpoint.rewind.files import git_since, open_files
 from rewind.checkpoint.rewind.files.file_plan import MAX_CHANGES, RestorePlan, plan_restore
 from rewind.checkpoint.rewind.files.left_alone import LeftAlone
@@ -108,7 +108,7 @@ def look_and_plan(state: State, source: Source, rules: Rules, look: Callable[[Ru
             break
         rules = rules.forcing({*plan.unknown, *mapped})
     plan.notes += open_files.plan_notes(held)
-    plan.kept += [*(Kept(path, "not-captured", conflict=True) for path in plan.unknown), *source.kept()]
+    plan.kept += [*(KeptPath(path, "not-captured", conflict=True) for path in plan.unknown), *source.kept()]
     plan.settled = source.settled_conflicts()
     plan.leave_out({kept.path for kept in source.kept() if kept.conflict})
     if any(change.action == "rmdir" for change in plan.changes):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rewind.checkpoint.project.locked import step_aside
-from rewind.checkpoint.records.source import Kept, Source
+from rewind.checkpoint.records.source import KeptPath, Source
 from rewind.checkpoint.rewind.files import open_files
 from rewind.checkpoint.rewind.files.file_plan import NOT_EMPTY, RestorePlan
 from rewind.checkpoint.rewind.files.kept_copies import Unasked, keep_copies, kept_note
@@ -51,7 +51,7 @@ class Ready:
             self.kept_copy = keep_copies(state, applied.replaced, record)
             self.plan.notes.append(kept_note(self.kept_copy, sorted(applied.replaced)))
         remaining = [(k.path, k.reason) for k in self.plan.conflicts] + applied.failed
-        self.plan.kept += [Kept(path, NOT_EMPTY) for path in applied.not_empty]
+        self.plan.kept += [KeptPath(path, NOT_EMPTY) for path in applied.not_empty]
         explained = {path for path, _ in remaining} | {k.path for k in self.plan.kept}
         with step_aside(state):
             others = self.applier.not_as_wanted(changes)
