@@ -94,7 +94,7 @@ class Source:
 
     # of a checkpoint that is made from what the project is now: `rewind/merge/merge_wanted.py`
 
-    def meet(self, snapshot: Snapshot, looked_for: frozenset[bytes]) -> None:
+    def merge_into(self, snapshot: Snapshot, looked_for: frozenset[bytes]) -> None:
         """The project was looked at; `looked_for` are paths that the look was told to take."""
 
     def removes(self, path: bytes) -> bool:

@@ -17,8 +17,8 @@ from rewind.checkpoint.records.outside import (
     has_kept,
     identity,
     kept_outside,
-    read_outside_file,
     may_be_kept,
+    read_outside_file,
 )
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.effects.kind import OUTSIDE, Done, EffectKind

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.save.capture import Draft
 
 
-class Wanted:
+class CodeToRestore:
     """Which code is to come back: a checkpoint, or some paths of it. `leaving` is what the step that is taken
     back had restored: what it had brought goes again. `skip_missing` goes on without what is damaged."""
 
@@ -35,7 +35,7 @@ class Wanted:
         source.leaving = Source(state, self.leaving) if self.leaving else None
         return source
 
-    def settle(self, state: State, draft: Draft, plan: RestorePlan, before: str) -> None:
+    def create_checkpoint(self, state: State, draft: Draft, plan: RestorePlan, before: str) -> None:
         """The operation begins now; `before` holds the code as it is."""
 
     def for_agent(self, plan: RestorePlan) -> str:

@@ -106,7 +106,7 @@ class MergedSource(Source):
     def rules(self) -> Rules:
         return self.state.rules()
 
-    def meet(self, snapshot: Snapshot, looked_for: frozenset[bytes]) -> None:
+    def merge_into(self, snapshot: Snapshot, looked_for: frozenset[bytes]) -> None:
         """Merge into the project as it is in this look."""
         self.snapshot = snapshot
         self.made, self.clashes, self.settled, self.unknown = {}, [], [], {}

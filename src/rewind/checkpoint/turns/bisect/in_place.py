@@ -16,8 +16,8 @@ from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.apply import refuse_while_running
 from rewind.checkpoint.rewind.files.left_alone import names_to_note
-from rewind.checkpoint.rewind.files.stage import Ready, get_ready
-from rewind.checkpoint.rewind.files.wanted import Wanted
+from rewind.checkpoint.rewind.files.stage import StagedRestore, stage_restore
+from rewind.checkpoint.rewind.files.wanted import CodeToRestore
 from rewind.checkpoint.rewind.operation_words import finish_command
 from rewind.checkpoint.save.create import write_record
 from rewind.errors import NothingToBisect, RewindInterrupted
@@ -56,7 +56,7 @@ class InPlace:
     def __exit__(self, *error: Any) -> None:
         try:
             if self._op and self._before:
-                with _Undisturbed():
+                with _CtrlCIgnored():
                     self._step(self._before)
                     self._end()
         finally:
@@ -76,24 +76,24 @@ class InPlace:
     def _step(self, record: Record) -> None:
         """As every restore is made: captured, planned, staged, then one change after the other."""
         self._come_back()
-        wanted = Wanted(record, leaving=self._at)
+        wanted = CodeToRestore(record, leaving=self._at)
         with wanted.open(self._state) as source:
-            ready = get_ready(self._state, source, wanted, force=True, expected=None, progress=None)
+            staged = stage_restore(self._state, source, wanted, force=True, expected=None, progress=None)
             try:
-                self._save(ready)
-                self._begin(record, names_to_note(self._state, source, ready.plan))
-                self.remaining = ready.run(self._state, record)
+                self._save(staged)
+                self._begin(record, names_to_note(self._state, source, staged.plan))
+                self.remaining = staged.run(self._state, record)
             finally:
-                ready.close()
+                staged.close()
         self._at = record
         self._state.objects.rollback()  # the command may take long: nothing waits for us meanwhile
 
-    def _save(self, ready: Ready) -> None:
+    def _save(self, staged: StagedRestore) -> None:
         """Before the first step: what is there now. Later: what the command or somebody else changed."""
         expected = self._at or self._current
-        if ready.draft.snapshot.root != expected.tree:
+        if staged.draft.snapshot.root != expected.tree:
             text = "Before bisect" if self._at is None else f"Left by bisect at {self._at.name}"
-            backup = write_record(self._state, ready.draft, "backup", text,
+            backup = write_record(self._state, staged.draft, "backup", text,
                                   {"event": ops.BISECT, "checkpoint": expected.name})
             self._before = self._before or backup
         self._before = self._before or self._current
@@ -115,7 +115,7 @@ class InPlace:
                              here=self._current.name, sequence=self._state.timeline.last_sequence())
 
 
-class _Undisturbed:
+class _CtrlCIgnored:
     """The way back is not interrupted by a second Ctrl-C."""
 
     def __enter__(self) -> None:
