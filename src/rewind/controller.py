@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import sys
 
-from rewind.checkpoint.project.identity import settle
+from rewind.checkpoint.project.identity import update_index_and_marker
 from rewind.checkpoint.project.state import DAMAGE_FILE, State
 
 # What saves, goes back and cleans up is loaded by the methods that do so: `list` needs none of it.
@@ -268,7 +268,7 @@ class Controller:
             start = project or os.environ.get("REWIND_PROJECT_ROOT") or current_dir()
             raise NotInitialised(path=os.path.abspath(start))
         self.state = State(found, forgiving=forgiving)
-        self.notice = settle(found, self.state.store_info["id"])
+        self.notice = update_index_and_marker(found, self.state.store_info["id"])
 
     @classmethod
     def init(cls, root: str, *, mode: str | None = None, trust: bool = False,

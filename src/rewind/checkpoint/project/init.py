@@ -56,7 +56,7 @@ def _make(root: str, home: str, mode: str, trust: bool) -> tuple[State, bool]:
         _refuse_planted(project, trust)
         _create(project)
     opened = State(project)
-    identity.settle(project, opened.store_info["id"])
+    identity.update_index_and_marker(project, opened.store_info["id"])
     opened.objects.commit()  # opened, and so made, even where every checkpoint will be an archive
     return opened, not store_id
 
@@ -170,7 +170,7 @@ def _reopen(project: Project, trust: bool) -> State:
         project = _the_one_inside(project)
         known_stores.remember(project.home, read_store_file(project)["id"], project.main)
     state = State(project)
-    identity.settle(project, state.store_info["id"])
+    identity.update_index_and_marker(project, state.store_info["id"])
     return state
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.project.locked import step_aside
+from rewind.checkpoint.project.locked import release_store_lock
 from rewind.checkpoint.records.source import KeptPath, Source
 from rewind.checkpoint.rewind.files import open_files
 from rewind.checkpoint.rewind.files.file_plan import NOT_EMPTY, RestorePlan
@@ -45,7 +45,7 @@ class StagedRestore:
         wrote to files while they were replaced is kept as a checkpoint of its own."""
         changes = self.plan.changes
         state.objects.commit()
-        with step_aside(state):
+        with release_store_lock(state):
             applied = self.applier.run(changes)
         if applied.replaced:
             self.kept_copy = keep_copies(state, applied.replaced, record)
@@ -53,7 +53,7 @@ class StagedRestore:
         remaining = [(k.path, k.reason) for k in self.plan.conflicts] + applied.failed
         self.plan.kept += [KeptPath(path, NOT_EMPTY) for path in applied.not_empty]
         explained = {path for path, _ in remaining} | {k.path for k in self.plan.kept}
-        with step_aside(state):
+        with release_store_lock(state):
             others = self.applier.not_as_wanted(changes)
         undone = {path for path, _ in applied.failed}.union(applied.not_empty)
         self.plan.changes = [change for change in changes if change.path not in undone]

@@ -11,7 +11,7 @@ from typing import Any
 from rewind.checkpoint.log import operations as ops
 from rewind.checkpoint.log.lineage import here
 from rewind.checkpoint.log.operations import Operation
-from rewind.checkpoint.project.locked import locked, step_aside
+from rewind.checkpoint.project.locked import locked, release_store_lock
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.apply import refuse_while_running
@@ -33,7 +33,7 @@ class InPlace:
         self._before: Record | None = None
         self._at: Record | None = None
         self._op: Operation | None = None
-        self._aside: Any = None  # while the command runs
+        self._released: Any = None  # while the command runs
         self.remaining: list[tuple[bytes, str]] = []  # what could not be brought back at the end
 
     def __enter__(self) -> InPlace:
@@ -64,14 +64,14 @@ class InPlace:
 
     def make(self, record: Record) -> str:
         self._step(record)
-        self._aside = step_aside(self._state)
-        self._aside.__enter__()
+        self._released = release_store_lock(self._state)
+        self._released.__enter__()
         return self._state.project.root
 
     def _come_back(self) -> None:
-        aside, self._aside = self._aside, None
-        if aside:
-            aside.__exit__(None, None, None)
+        released, self._released = self._released, None
+        if released:
+            released.__exit__(None, None, None)
 
     def _step(self, record: Record) -> None:
         """As every restore is made: captured, planned, staged, then one change after the other."""
