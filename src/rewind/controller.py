@@ -614,12 +614,13 @@ class Controller:
 
     def open_in(self, outcome: Outcome) -> str:
         """The agent whose client still has the conversation open that was left; empty where nobody has."""
-        from rewind.checkpoint.conversations.session_tree import Life
+        from rewind.checkpoint.conversations.session_tree import SessionActivity
 
         left = outcome.left
         if left is None or not os.path.isfile(left.original):
             return ""
-        return left.profile.title if Life(self.state).is_open(left.profile, left.session_id) else ""
+        is_open = SessionActivity(self.state).is_open(left.profile, left.session_id)
+        return left.profile.title if is_open else ""
 
     def asked(self, outcome: Outcome) -> tuple[int | None, float | None]:
         """Which turn the first prompt taken back was, and when it was given, as far as that is known without
@@ -637,9 +638,9 @@ class Controller:
 
     def is_busy(self, session_id: str) -> bool:
         """Whether a turn is running in this session."""
-        from rewind.checkpoint.conversations.session_tree import Life
+        from rewind.checkpoint.conversations.session_tree import SessionActivity
 
-        return Life(self.state).of(self.session_file(session_id))[1]
+        return SessionActivity(self.state).of(self.session_file(session_id))[1]
 
     def running_turns(self) -> set[str]:
         """The sessions in which a turn is running, in all work trees."""
@@ -753,11 +754,11 @@ class Controller:
 
         return native_rewinds(self.state, infos)
 
-    def stands_at(self, infos: list[SessionInfo]) -> tuple[str, int] | None:
+    def turn_of_current_code(self, infos: list[SessionInfo]) -> tuple[str, int] | None:
         """Which of these sessions the files are from, and after which of its turns, where that is known."""
-        from rewind.checkpoint.map.session_graph import stands_at
+        from rewind.checkpoint.map.session_graph import turn_of_current_code
 
-        return stands_at(self._fresh, infos)
+        return turn_of_current_code(self._fresh, infos)
 
     def session(self, text: str) -> SessionInfo:
         """One of them, by its id or the beginning of it."""
@@ -789,12 +790,12 @@ class Controller:
 
     def session_files(self) -> Iterator[tuple[SessionFile, tuple[bool, bool]]]:
         """The project's transcripts, each with whether it is open and whether a turn is running in it."""
-        from rewind.checkpoint.conversations.session_tree import Life
+        from rewind.checkpoint.conversations.session_tree import SessionActivity
         from rewind.transcript.find import project_sessions
 
-        life = Life(self.state)
+        activity = SessionActivity(self.state)
         for file in project_sessions(self.state.area(), home=self.project.home):
-            yield file, life.of(file)
+            yield file, activity.of(file)
 
     def session_file(self, session_id: str) -> SessionFile:
         """The transcript of a session of this project, by its full id."""

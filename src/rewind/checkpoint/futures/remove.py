@@ -19,7 +19,7 @@ from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.conversation.forks import logged, trashing
 from rewind.checkpoint.rewind.effects import effects
 from rewind.checkpoint.rewind.effects.directory import finish, move_away, removal, turned_around
-from rewind.checkpoint.rewind.effects.kind import TRASH, UNTRASH, Done
+from rewind.checkpoint.rewind.effects.kind import TRASH, UNTRASH, EffectsResult
 from rewind.errors import FutureBusy, FutureLost, WorkNotSaved
 from rewind.snapshot.git.run import Git
 from rewind.snapshot.scan.scan import scan
@@ -119,7 +119,7 @@ def _return(state: State, lane: Lane) -> list[Effect]:
 
 
 def _bring_back(state: State, lane: Lane, wanted: list[Effect]) -> None:
-    result = Done()
+    result = EffectsResult()
     effects.do(state, wanted, result)
     if result.lacking:
         raise FutureLost(name=lane.name, what=f"{lane.dir} is not empty, or its conversation is gone")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rewind.agents.registry import profile_named
 from rewind.checkpoint.changes.turn_changes import changes_between
-from rewind.checkpoint.conversations.session_tree import Life
+from rewind.checkpoint.conversations.session_tree import SessionActivity
 from rewind.checkpoint.futures.known.half_made import half_made
 from rewind.checkpoint.log.lineage import here
 from rewind.checkpoint.log.operations import UNDELETE, Operation
@@ -155,7 +155,7 @@ def look(state: State, lane: Lane) -> Lane:
             total = open_turns(file.path, file.profile, there.derived).total
             began = lane.known_fork.get("rewindFromTurn")
             lane.turns = max(0, total - began) if isinstance(began, int) else total
-            lane.running, lane.busy = Life(there).of(file)
+            lane.running, lane.busy = SessionActivity(there).of(file)
         point = state.files.find(lane.point)
         lane.changes = changes_between(there, point, tip) if point and tip else None
     return lane

@@ -17,7 +17,7 @@ from rewind.checkpoint.remote.pull.fetch import (
 )
 from rewind.checkpoint.remote.pull.inbox import Inbox, Objects
 from rewind.checkpoint.remote.repository import Progress, Repository
-from rewind.checkpoint.rewind.effects.since import was_continued
+from rewind.checkpoint.rewind.effects.since import fork_was_continued
 from rewind.checkpoint.share.giving.outgoing import checkpoint_id
 from rewind.checkpoint.share.taking.arrive import Added, add, look
 from rewind.checkpoint.share.taking.conversations import Arrived
@@ -172,7 +172,7 @@ def _archive_shorter(state: State, arrived: list[Arrived]) -> None:
     for one in arrived:
         for known in [b for b in forks.all if (b.get("shared") or {}).get("session") == one.origin]:
             if known["sessionId"] != one.session and not known.get("archived") \
-                    and not was_continued(state, known):
+                    and not fork_was_continued(state, known):
                 forks.change(known["sessionId"], {"archived": True})
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rewind.agents.registry import profile_named
-from rewind.checkpoint.conversations.rename_fork import carry_title, title_change
+from rewind.checkpoint.conversations.rename_fork import title_change, write_title
 from rewind.checkpoint.conversations.session_tree import SessionInfo
 from rewind.checkpoint.conversations.trash import (
     bring_from_trash,
@@ -55,7 +55,7 @@ def rename(state: State, info: SessionInfo, name: str) -> None:
                       **title_change(info, name)}
     with logged(state, ops.RENAME, effect):
         state.forks().change(info.session_id, _about(info, {"name": name}))
-        note = carry_title(state, effect) if "titleAfter" in effect else (  # or it keeps titles elsewhere
+        note = write_title(state, effect) if "titleAfter" in effect else (  # or it keeps titles elsewhere
             f"The name is Rewind's own: {info.file.profile.title}'s list keeps its title.")
     info.notes += [note] if note else []
 

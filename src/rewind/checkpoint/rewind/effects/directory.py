@@ -19,7 +19,7 @@ from rewind.checkpoint.futures.known.directory import (
     make_place,
 )
 from rewind.checkpoint.futures.known.half_made import Making, half_made, remove_half_made
-from rewind.checkpoint.rewind.effects.kind import MKDIR, RMDIR, Done, EffectKind
+from rewind.checkpoint.rewind.effects.kind import MKDIR, RMDIR, EffectKind, EffectsResult
 from rewind.checkpoint.rewind.files.elsewhere import write_elsewhere
 from rewind.errors import RewindError
 
@@ -138,7 +138,7 @@ class Rmdir(_Directory):
         folder = effect["dir"]
         return [f"Would remove the fork's directory: {folder}"] if os.path.isdir(str(folder)) else []
 
-    def do(self, state: State, effect: Effect, done: Done) -> Effect | None:
+    def do(self, state: State, effect: Effect, done: EffectsResult) -> Effect | None:
         """To take back that it was brought back: only where that loses nothing."""
         folder = str(effect["dir"])
         _clear_half_made(state, folder)
@@ -155,7 +155,7 @@ class Mkdir(_Directory):
     def announce(self, state: State, effect: Effect) -> list[str]:
         return [f"Would bring the fork's directory back: {effect['dir']}"]
 
-    def do(self, state: State, effect: Effect, done: Done) -> Effect | None:
+    def do(self, state: State, effect: Effect, done: EffectsResult) -> Effect | None:
         folder, session = str(effect["dir"]), str(effect["sessionId"])
         if not _come_from_aside(state, session, folder) and not _is_back(state, effect):
             if os.path.isdir(folder) and os.listdir(folder) and not _is_half_made(state, folder):

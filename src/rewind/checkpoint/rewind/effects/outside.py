@@ -21,7 +21,7 @@ from rewind.checkpoint.records.outside import (
     read_outside_file,
 )
 from rewind.checkpoint.records.record import Record
-from rewind.checkpoint.rewind.effects.kind import OUTSIDE, Done, EffectKind
+from rewind.checkpoint.rewind.effects.kind import OUTSIDE, EffectKind, EffectsResult
 from rewind.errors import ChangedSincePlan, RewindError
 from rewind.snapshot.apply.applier import Applier
 from rewind.snapshot.trees.change import Change
@@ -187,7 +187,7 @@ class OutsideFiles(EffectKind):
     def announce(self, state: State, effect: Effect) -> list[str]:
         return _announced(effect)
 
-    def do(self, state: State, effect: Effect, done: Done) -> Effect | None:
+    def do(self, state: State, effect: Effect, done: EffectsResult) -> Effect | None:
         if effect.get("by") != identity(state.project.home):
             done.lacking = True
             done.notes.append(_STRANGERS)

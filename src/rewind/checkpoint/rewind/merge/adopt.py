@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.conversations.bring_back import ConversationPlan, Home
+from rewind.checkpoint.conversations.bring_back import ConversationPlan, ForkPlace
 from rewind.checkpoint.futures.known.lane import AtPlace, check_whole, find_lane, session_of
 from rewind.checkpoint.log.lineage import here
 from rewind.checkpoint.project.state import State
@@ -38,4 +38,4 @@ def add_conversation(state: State, found: Destination, name: str) -> None:
         cut = Cut(end_of_lines(opened)).marked(opened)
     found.conversation = ConversationPlan(file.profile, file.path, file.path, cut)
     found.conversation.check_format()
-    found.conversation.home = Home(state.project.root, state.place)
+    found.conversation.fork_place = ForkPlace(state.project.root, state.place)

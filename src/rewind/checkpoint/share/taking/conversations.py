@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from rewind.agents.profile import Profile
 from rewind.agents.registry import profile_named, session_root
-from rewind.checkpoint.conversations.bring_back import ConversationPlan, Home, make_fork, resume_command
+from rewind.checkpoint.conversations.bring_back import ConversationPlan, ForkPlace, make_fork, resume_command
 from rewind.checkpoint.project.state import State
-from rewind.checkpoint.rewind.effects.since import was_continued
+from rewind.checkpoint.rewind.effects.since import fork_was_continued
 from rewind.checkpoint.share.giving.mask import PROJECT, Masker
 from rewind.checkpoint.share.taking.incoming import InConversation
 from rewind.errors import RewindError
@@ -98,7 +98,7 @@ def _to_go_on_in(state: State, profile: Profile, shorter: list[KnownFork]) -> Kn
     """The newest session here that is the beginning of it, and nothing else."""
     if profile.commands.get("import"):
         return None  # an agent that keeps sessions in a database takes each only once
-    return next((known for known in shorter if not was_continued(state, known)), None)
+    return next((known for known in shorter if not fork_was_continued(state, known)), None)
 
 
 def _bring(state: State, conversation: InConversation, arrived: Arrived, says: SharedSession,
@@ -115,7 +115,7 @@ def _bring(state: State, conversation: InConversation, arrived: Arrived, says: S
     with plan:
         with open_conversation(source, profile) as file:
             plan.cut = Cut(end_of_lines(file)).marked(file)
-        plan.home = Home(root, state.place)
+        plan.fork_place = ForkPlace(root, state.place)
         if shorter and plan.path_of(shorter["sessionId"]) != beside:
             shorter = None  # its file was moved, or has a name of another time
         session = shorter["sessionId"] if shorter else kind_of(profile).new_session_id()
