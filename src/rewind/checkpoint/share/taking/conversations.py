@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.project.known_forks import KnownFork, SharedSession
 
 
-class Arrived:
+class ReceivedConversation:
     """`origin` is its session's id where it came from, `session` the one here. `path` is empty where the
     agent cannot be given it."""
 
@@ -52,32 +52,32 @@ class Arrived:
         return self._ends[min(lines, len(self._ends)) - 1] if self._ends else 0
 
 
-def bring_conversation(state: State, conversation: InConversation, notes: list[str]) -> Arrived:
+def bring_conversation(state: State, conversation: InConversation, notes: list[str]) -> ReceivedConversation:
     """Known by what it says: the same one is not brought twice. A longer one goes on in the session that the
     shorter one became, unless somebody went on in that here; then it becomes a session of its own."""
-    arrived = Arrived(conversation.session, conversation.agent)
+    received = ReceivedConversation(conversation.session, conversation.agent)
     before = [b for b in reversed(state.forks().all) if os.path.exists(str(b.get("path")))
               and (b.get("shared") or {}).get("session") == conversation.session]
     size, digest, begins = _digests(conversation, {b["shared"].get("bytes") for b in before})
     known = next((b for b in before if b["shared"].get("sha256") == digest), None)
     try:
-        arrived.profile = profile_named(conversation.agent, state.project.home)
+        received.profile = profile_named(conversation.agent, state.project.home)
         if known:
-            arrived.session, arrived.path = known["sessionId"], known["path"]
+            received.session, received.path = known["sessionId"], known["path"]
         else:
             shorter = [b for b in before if b["shared"].get("sha256") == begins.get(b["shared"].get("bytes"))]
             says: SharedSession = {"session": conversation.session, "sha256": digest, "bytes": size}
-            _bring(state, conversation, arrived, says, _to_go_on_in(state, arrived.profile, shorter))
+            _bring(state, conversation, received, says, _to_go_on_in(state, received.profile, shorter))
     except (RewindError, OSError) as error:
         notes.append(f"The conversation {conversation.session} could not be handed to {conversation.agent}:"
                      f" {error}")
-        return arrived
-    if arrived.path:
-        arrived.resume = resume_command(state, arrived.profile, arrived.session, arrived.path)
+        return received
+    if received.path:
+        received.resume = resume_command(state, received.profile, received.session, received.path)
     else:
-        notes.append(f"{arrived.profile.title} finds no session in a directory before it has begun one there"
+        notes.append(f"{received.profile.title} finds no session in a directory before it has begun one there"
                      " itself. Start it once, then open the file again to get the conversation.")
-    return arrived
+    return received
 
 
 def _digests(conversation: InConversation, at: set[Any]) -> tuple[int, str, dict[Any, str]]:
@@ -101,9 +101,9 @@ def _to_go_on_in(state: State, profile: Profile, shorter: list[KnownFork]) -> Kn
     return next((known for known in shorter if not fork_was_continued(state, known)), None)
 
 
-def _bring(state: State, conversation: InConversation, arrived: Arrived, says: SharedSession,
+def _bring(state: State, conversation: InConversation, received: ReceivedConversation, says: SharedSession,
            shorter: KnownFork | None) -> None:
-    profile, root = arrived.profile, state.project.root
+    profile, root = received.profile, state.project.root
     beside = str(shorter["path"]) if shorter else ""
     original = path_beside(beside, conversation.session, profile) if shorter else _original(
         profile, conversation.session, root)
@@ -122,7 +122,7 @@ def _bring(state: State, conversation: InConversation, arrived: Arrived, says: S
         name = (shorter or {}).get("name") or conversation.title
         done = make_fork(state, plan, session, name, earlier=shorter)
     assert done.fork is not None
-    arrived.session, arrived.path, arrived.is_new = session, done.fork["path"], shorter is None
+    received.session, received.path, received.is_new = session, done.fork["path"], shorter is None
     state.forks().change(session, {"shared": says})
 
 
