@@ -929,9 +929,9 @@ class Controller:
 
     def lanes(self) -> list[Lane]:
         """The forks that have a directory of their own, and how far each has come."""
-        from rewind.checkpoint.futures.known.lane import lanes, look
+        from rewind.checkpoint.futures.known.lane import lanes, read_progress
 
-        return [look(self.state, lane) for lane in lanes(self.state)]
+        return [read_progress(self.state, lane) for lane in lanes(self.state)]
 
     def lane(self, text: str) -> Lane:
         """One of them, by its name, its directory or its session."""
@@ -1303,11 +1303,11 @@ class Controller:
             return {}
         return self.state.damage().checkpoints
 
-    def home_is_thrown_away(self) -> bool:
+    def home_is_temporary(self) -> bool:
         """In a container whose home directory goes with it, and whose project stays."""
-        from rewind.checkpoint.project.init import home_is_thrown_away
+        from rewind.checkpoint.project.init import home_is_temporary
 
-        return home_is_thrown_away(self.project.main)
+        return home_is_temporary(self.project.main)
 
     def move_store(self, mode: str, progress: Progress | None = None) -> Project:
         """Keep the checkpoints in the project, or in global storage. This controller is closed by it."""

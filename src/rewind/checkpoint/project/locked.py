@@ -162,10 +162,10 @@ def _upgrade(state: State) -> None:
         from rewind.checkpoint.log.lineage import here
 
         operations, current, newest = state.operations(), here(state), state.timeline.newest()
-        operations.bring_over(current.name if current else "", newest.sequence if newest else 0)
+        operations.import_old_history(current.name if current else "", newest.sequence if newest else 0)
         info = sealed({**info, "format": FORMAT})
         jsonfile.write(state.project.path(STORE_FILE), info)
-        operations.forget_old()
+        operations.delete_old_history()
     state.store_info = info
 
 

@@ -65,11 +65,11 @@ def before_operation(state: State, request: Request, target: targets.BeforeOpera
             {path for op in code for path in op.paths or ()})
         found.code = CodeToRestore(kept(state, code[0].before), paths, whole(state, code[-1].checkpoint))
         found.notes += _made_since(state, code[0])
-    found.effects = _turned_around(state, found.undoes)
+    found.effects = _inverse_effects(state, found.undoes)
     return found
 
 
-def _turned_around(state: State, undone: list[Operation]) -> list[Effect]:
+def _inverse_effects(state: State, undone: list[Operation]) -> list[Effect]:
     """What takes back what these operations did to conversations."""
     if not any(op.effects for op in undone):
         return []
@@ -128,7 +128,7 @@ def before_undo(state: State, request: Request, target: targets.BeforeUndo) -> D
     found.redoes = op
     if op.before:
         found.code = CodeToRestore(kept(state, op.before), op.paths, whole(state, op.checkpoint))
-    found.effects = _turned_around(state, [op])
+    found.effects = _inverse_effects(state, [op])
     return found
 
 

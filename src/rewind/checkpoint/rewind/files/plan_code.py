@@ -112,9 +112,9 @@ def look_and_plan(state: State, source: Source, rules: Rules, look: Callable[[Ru
     plan.settled = source.settled_conflicts()
     plan.leave_out({kept.path for kept in source.kept() if kept.conflict})
     if any(change.action == "rmdir" for change in plan.changes):
-        from rewind.checkpoint.rewind.files.to_delete import spare_what_is_not_empty
+        from rewind.checkpoint.rewind.files.to_delete import keep_non_empty_directories
 
-        spare_what_is_not_empty(state.root, plan)
+        keep_non_empty_directories(state.root, plan)
     if source.skip_missing:
         leave_out_missing(source, plan)
     return plan, snapshot

@@ -6,7 +6,7 @@ from rewind.checkpoint.project.locked import release_store_lock
 from rewind.checkpoint.records.source import KeptPath, Source
 from rewind.checkpoint.rewind.files import open_files
 from rewind.checkpoint.rewind.files.file_plan import NOT_EMPTY, RestorePlan
-from rewind.checkpoint.rewind.files.kept_copies import Unasked, keep_copies, kept_note
+from rewind.checkpoint.rewind.files.kept_copies import StoreEverything, keep_copies, kept_note
 from rewind.checkpoint.rewind.files.plan_code import PATIENCE, add_remarks, check_named, look_and_plan
 from rewind.checkpoint.rewind.files.wanted import CodeToRestore, incomplete
 from rewind.checkpoint.save.capture import Draft, capture
@@ -84,7 +84,7 @@ def _capture_and_stage(state: State, source: Source, wanted: CodeToRestore, forc
     for attempt in range(PATIENCE):
         draft, plan = _prepare(state, source, wanted, progress)
         applier = Applier(state.root, source.blobs, state.staging, state.lock_now_ns or 0, progress,
-                          Unasked(state.objects))
+                          StoreEverything(state.objects))
         try:
             if expected:
                 expected(plan)

@@ -10,7 +10,7 @@ from rewind.paths import is_temp_name
 from rewind.project_marker import IN_AGENT
 
 
-def spare_what_is_not_empty(root: bytes, plan: RestorePlan) -> None:
+def keep_non_empty_directories(root: bytes, plan: RestorePlan) -> None:
     """Take out of the plan the directories that hold a repository's `.git`, the state of a nested project or
     what came this instant, and mount points. What was to take their place stays out, too."""
     going = {c.path for c in plan.changes if c.action in ("delete", "rmdir")}
