@@ -36,7 +36,7 @@ class CodeToRestore:
         return source
 
     def create_checkpoint(self, state: State, draft: Draft, plan: RestorePlan, before: str) -> None:
-        """The operation begins now; `before` holds the code as it is."""
+        """Only a merge has none yet. The operation begins now; `before` holds the code as it is."""
 
     def for_agent(self, plan: RestorePlan) -> str:
         """What the agent should be told, where the conversation says nothing of it."""
