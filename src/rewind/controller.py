@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import sys
 
-from rewind.checkpoint.project.identity import settle
+from rewind.checkpoint.project.identity import update_index_and_marker
 from rewind.checkpoint.project.state import DAMAGE_FILE, State
 
 # What saves, goes back and cleans up is loaded by the methods that do so: `list` needs none of it.
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from rewind.agents.registry import hooks_home
     from rewind.checkpoint.changes.turn_changes import ChangedFile, Changes
-    from rewind.checkpoint.conversations.only_here import Kept
+    from rewind.checkpoint.conversations.only_here import KeptConversation
     from rewind.checkpoint.conversations.session_tree import SessionInfo, as_tree
     from rewind.checkpoint.futures import shape as lane_shape
     from rewind.checkpoint.futures.known.lane import Lane
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.map.turn_map import MapRow
     from rewind.checkpoint.map.turn_views import TurnPage
     from rewind.checkpoint.project.all_projects import all_projects
-    from rewind.checkpoint.project.damage import Lacks
+    from rewind.checkpoint.project.damage import MissingContent
     from rewind.checkpoint.project.init import check_root
     from rewind.checkpoint.project.missed import Missed
     from rewind.checkpoint.records.outside import kept_outside
@@ -268,7 +268,7 @@ class Controller:
             start = project or os.environ.get("REWIND_PROJECT_ROOT") or current_dir()
             raise NotInitialised(path=os.path.abspath(start))
         self.state = State(found, forgiving=forgiving)
-        self.notice = settle(found, self.state.store_info["id"])
+        self.notice = update_index_and_marker(found, self.state.store_info["id"])
 
     @classmethod
     def init(cls, root: str, *, mode: str | None = None, trust: bool = False,
@@ -614,12 +614,13 @@ class Controller:
 
     def open_in(self, outcome: Outcome) -> str:
         """The agent whose client still has the conversation open that was left; empty where nobody has."""
-        from rewind.checkpoint.conversations.session_tree import Life
+        from rewind.checkpoint.conversations.session_tree import SessionActivity
 
         left = outcome.left
         if left is None or not os.path.isfile(left.original):
             return ""
-        return left.profile.title if Life(self.state).is_open(left.profile, left.session_id) else ""
+        is_open = SessionActivity(self.state).is_open(left.profile, left.session_id)
+        return left.profile.title if is_open else ""
 
     def asked(self, outcome: Outcome) -> tuple[int | None, float | None]:
         """Which turn the first prompt taken back was, and when it was given, as far as that is known without
@@ -637,9 +638,9 @@ class Controller:
 
     def is_busy(self, session_id: str) -> bool:
         """Whether a turn is running in this session."""
-        from rewind.checkpoint.conversations.session_tree import Life
+        from rewind.checkpoint.conversations.session_tree import SessionActivity
 
-        return Life(self.state).of(self.session_file(session_id))[1]
+        return SessionActivity(self.state).of(self.session_file(session_id))[1]
 
     def running_turns(self) -> set[str]:
         """The sessions in which a turn is running, in all work trees."""
@@ -753,11 +754,11 @@ class Controller:
 
         return native_rewinds(self.state, infos)
 
-    def stands_at(self, infos: list[SessionInfo]) -> tuple[str, int] | None:
+    def turn_of_current_code(self, infos: list[SessionInfo]) -> tuple[str, int] | None:
         """Which of these sessions the files are from, and after which of its turns, where that is known."""
-        from rewind.checkpoint.map.session_graph import stands_at
+        from rewind.checkpoint.map.session_graph import turn_of_current_code
 
-        return stands_at(self._fresh, infos)
+        return turn_of_current_code(self._fresh, infos)
 
     def session(self, text: str) -> SessionInfo:
         """One of them, by its id or the beginning of it."""
@@ -789,12 +790,12 @@ class Controller:
 
     def session_files(self) -> Iterator[tuple[SessionFile, tuple[bool, bool]]]:
         """The project's transcripts, each with whether it is open and whether a turn is running in it."""
-        from rewind.checkpoint.conversations.session_tree import Life
+        from rewind.checkpoint.conversations.session_tree import SessionActivity
         from rewind.transcript.find import project_sessions
 
-        life = Life(self.state)
+        activity = SessionActivity(self.state)
         for file in project_sessions(self.state.area(), home=self.project.home):
-            yield file, life.of(file)
+            yield file, activity.of(file)
 
     def session_file(self, session_id: str) -> SessionFile:
         """The transcript of a session of this project, by its full id."""
@@ -893,18 +894,18 @@ class Controller:
 
         return deleted(self.state)
 
-    def only_here(self) -> list[Kept]:
+    def only_here(self) -> list[KeptConversation]:
         """Conversations that only checkpoints still hold, newest first."""
         from rewind.checkpoint.conversations.only_here import only_here
 
         return only_here(self._fresh)
 
-    def restore_session(self, text: str, *, dry_run: bool = False) -> Kept:
+    def restore_session(self, text: str, *, dry_run: bool = False) -> KeptConversation:
         """Put such a conversation back where its agent finds it."""
-        from rewind.checkpoint.conversations.only_here import bring_back, find_kept
+        from rewind.checkpoint.conversations.only_here import bring_back, find_kept_conversation
 
         if dry_run:
-            return find_kept(self.state, text)
+            return find_kept_conversation(self.state, text)
         with self._locked("sessions restore"):
             return bring_back(self.state, text)
 
@@ -928,9 +929,9 @@ class Controller:
 
     def lanes(self) -> list[Lane]:
         """The forks that have a directory of their own, and how far each has come."""
-        from rewind.checkpoint.futures.known.lane import lanes, look
+        from rewind.checkpoint.futures.known.lane import lanes, read_progress
 
-        return [look(self.state, lane) for lane in lanes(self.state)]
+        return [read_progress(self.state, lane) for lane in lanes(self.state)]
 
     def lane(self, text: str) -> Lane:
         """One of them, by its name, its directory or its session."""
@@ -1296,17 +1297,17 @@ class Controller:
         with self._locked("repair", all_places=True):
             return repair(self.state, dry_run=False, copies=copies or [], progress=progress)
 
-    def incomplete(self) -> dict[str, Lacks]:
+    def incomplete(self) -> dict[str, MissingContent]:
         """The checkpoints that are known to lack something."""
         if not os.path.exists(self.project.path(DAMAGE_FILE)):
             return {}
         return self.state.damage().checkpoints
 
-    def home_is_thrown_away(self) -> bool:
+    def home_is_temporary(self) -> bool:
         """In a container whose home directory goes with it, and whose project stays."""
-        from rewind.checkpoint.project.init import home_is_thrown_away
+        from rewind.checkpoint.project.init import home_is_temporary
 
-        return home_is_thrown_away(self.project.main)
+        return home_is_temporary(self.project.main)
 
     def move_store(self, mode: str, progress: Progress | None = None) -> Project:
         """Keep the checkpoints in the project, or in global storage. This controller is closed by it."""

@@ -119,7 +119,7 @@ def test_a_file_of_another_user_is_not_read(hooks: Hooks, shell_rc: Path,
                                             monkeypatch: pytest.MonkeyPatch) -> None:
     real = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: real + 1)
-    assert outside.look(os.fsencode(shell_rc)).skipped == "not-yours"
+    assert outside.read_outside_file(os.fsencode(shell_rc)).skipped == "not-yours"
     project = Project(str(hooks.project), str(hooks.state), str(hooks.rewind_home))
     assert to_be_kept(project, [str(shell_rc)], anyway=True) == []
 

@@ -22,8 +22,8 @@ SESSION = "0b7c1c52-5d0e-4a63-9b8a-2f1d3a6c9e41"
 # As versions were before there was a lock for each place: they look at the project under the store's lock.
 _AS_BEFORE = """
 
-def step_aside(state):
-    return _Aside(state, None)
+def release_store_lock(state):
+    return _StoreLockReleased(state, None)
 
 
 def locked(state, what, wait=10.0, **more):

@@ -455,7 +455,7 @@ class _Hook:
 
 
 def _settled(project: Project, store: JsonObject | None) -> list[str]:
-    from rewind.checkpoint.project.identity import settle
+    from rewind.checkpoint.project.identity import update_index_and_marker
 
-    said = settle(project, store["id"]) if store else ""
+    said = update_index_and_marker(project, store["id"]) if store else ""
     return [said] if said else []

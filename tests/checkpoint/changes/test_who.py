@@ -22,7 +22,7 @@ def authors(controller: Controller) -> Authors:
 
 def author(scene: Scene, name: str) -> Author:
     controller = scene.controller()
-    return authors(controller).of(controller.find(name))
+    return authors(controller).author_of(controller.find(name))
 
 
 def told(scene: Scene, name: str) -> tuple[str, object, str]:
@@ -131,10 +131,10 @@ def test_without_a_transcript_the_record_tells_the_prompt(scene: Scene) -> None:
 def test_unsaved_edits_are_the_running_turns_else_yours(scene: Scene) -> None:
     first = begin(scene, "Write a", 1)
     controller = scene.controller()
-    assert authors(controller).since(controller.find(first)).turn == 1
+    assert authors(controller).current_author(controller.find(first)).turn == 1
     last = end(scene, 1)
     controller = scene.controller()
-    assert authors(controller).since(controller.find(last)).kind == YOU
+    assert authors(controller).current_author(controller.find(last)).kind == YOU
 
 
 def test_what_is_written_after_going_back_to_before_a_turn_is_yours(scene: Scene) -> None:
@@ -145,4 +145,4 @@ def test_what_is_written_after_going_back_to_before_a_turn_is_yours(scene: Scene
     controller.restore(first, mode="code")
     here = controller.here()
     assert here and here.name == first
-    assert authors(controller).since(here).kind == YOU
+    assert authors(controller).current_author(here).kind == YOU

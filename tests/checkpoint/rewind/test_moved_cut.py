@@ -14,7 +14,7 @@ from cli import conftest as in_process
 from cli.conftest import InProcess
 from rewind.checkpoint.log.operations import Operations
 from rewind.checkpoint.rewind.conversation import carry_out
-from rewind.checkpoint.rewind.files.stage import Ready
+from rewind.checkpoint.rewind.files.stage import StagedRestore
 
 cli = in_process.cli  # the fixture
 
@@ -63,8 +63,8 @@ def while_code_is_restored(monkeypatch: pytest.MonkeyPatch, happens: Callable[[]
         happens()
         return real(*args)
 
-    real = Ready.run
-    monkeypatch.setattr(Ready, "run", run)
+    real = StagedRestore.run
+    monkeypatch.setattr(StagedRestore, "run", run)
 
 
 def test_back_finds_its_place_in_a_transcript_whose_title_changed_meanwhile(
@@ -121,7 +121,7 @@ def test_killed_while_finishing_it_still_knows_its_place(scene: Scene,
                                                         monkeypatch: pytest.MonkeyPatch) -> None:
     """The checkpoint is that before the prompt's, where the conversation of the checkpoint ends earlier."""
     scene.say("four")
-    killed(scene, monkeypatch, Ready, "run", "back", "1", "--both")
+    killed(scene, monkeypatch, StagedRestore, "run", "back", "1", "--both")
     for _ in range(2):
         killed(scene, monkeypatch, carry_out, "make_fork", "restore", scene.second)
     done = scene.cli.json("restore", scene.second)
@@ -174,7 +174,7 @@ def test_killed_around_the_cut_in_place_it_is_cut_once(
 def test_a_killed_undo_that_is_finished_leaves_the_conversation_alone(
         scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     before = scene.picture()
-    killed(scene, monkeypatch, Ready, "run", "undo")
+    killed(scene, monkeypatch, StagedRestore, "run", "undo")
     assert "To finish it: rewind undo" in scene.cli.ok("list").err
     scene.cli.ok("restore", scene.second)
     assert scene.read("a") == "2" and scene.picture() == before
@@ -186,7 +186,7 @@ def test_a_killed_redo_is_finished_by_another_one(scene: Scene, monkeypatch: pyt
     scene.cli.ok("restore", scene.first)
     fork = scene.forks()[0].read_bytes()
     scene.cli.ok("undo-restore")
-    killed(scene, monkeypatch, Ready, "run", "redo")
+    killed(scene, monkeypatch, StagedRestore, "run", "redo")
     for command in ("list", "status", "doctor", "validate"):
         said = scene.cli.run(command)
         assert "To finish it: rewind redo" in said.out + said.err, command

@@ -49,7 +49,7 @@ def each_time(monkeypatch: pytest.MonkeyPatch, module: Any, do: Callable[[], Non
         calls.append(1)
         do()
 
-    monkeypatch.setattr(module, "let_others", others)
+    monkeypatch.setattr(module, "wait_for_others", others)
     return calls
 
 

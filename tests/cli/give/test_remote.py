@@ -542,7 +542,7 @@ def test_a_push_and_a_checkpoint_do_not_wait_for_a_download(here: InProcess, oth
     from rewind.checkpoint.remote.pull import pull as pulling
 
     other.ok("push")
-    look, seen = pulling.look, []
+    look, seen = pulling.check_incoming, []
 
     def look_slowly(state: Any, inbox: Any) -> Any:
         if not seen:
@@ -551,7 +551,7 @@ def test_a_push_and_a_checkpoint_do_not_wait_for_a_download(here: InProcess, oth
             seen[0].ok("push")
         return look(state, inbox)
 
-    here._monkeypatch.setattr(pulling, "look", look_slowly)
+    here._monkeypatch.setattr(pulling, "check_incoming", look_slowly)
     assert here.json("pull")["checkpoints"] == 1 and seen
     assert here.json("push")["checkpoints"] == 0
     [times] = here.json("remote")["remotes"]
@@ -570,7 +570,7 @@ def test_what_is_collected_during_a_download_is_taken_all_the_same(here: InProce
     (other.project / "more.txt").write_text("more\n")
     other.save("goes on from what is about to be collected")
     other.ok("push")
-    look, seen = pulling.look, []
+    look, seen = pulling.check_incoming, []
 
     def look_first(state: Any, inbox: Any) -> Any:
         checked = look(state, inbox)
@@ -581,7 +581,7 @@ def test_what_is_collected_during_a_download_is_taken_all_the_same(here: InProce
             seen[0].ok("delete", min(lane), "--force", "--yes")
         return checked
 
-    here._monkeypatch.setattr(pulling, "look", look_first)
+    here._monkeypatch.setattr(pulling, "check_incoming", look_first)
     here.ok("pull")
     assert here.run("validate", "--deep").code == 0
     theirs = {name: tree for name, tree in trees(other).items() if b"more.txt" in tree}

@@ -45,7 +45,7 @@ class Authors:
         self._known: dict[str, Author] = {}
         self._tools: dict[str, TurnTools] = {}
 
-    def of(self, record: Record) -> Author:
+    def author_of(self, record: Record) -> Author:
         """Who changed what differs between a checkpoint and its parent."""
         return self._author(self.turn_of(record))
 
@@ -62,7 +62,7 @@ class Authors:
             self._tools[began.name] = self._prompts.tools(began)
         return self._tools[began.name]
 
-    def since(self, record: Record) -> Author:
+    def current_author(self, record: Record) -> Author:
         """Who changes files now, while the project stands on this checkpoint. If others were made since, it
         was taken back there, and no turn goes on."""
         returned = self._newest.get(record.place, 0) > record.sequence
@@ -92,7 +92,7 @@ def _replay(parents: Lineage) -> tuple[dict[str, Record | None], dict[str, Runni
         returned = parent is not None and newest.get(record.place, 0) > parent.sequence
         running = after.get(parent.name, ()) if parent and not returned else ()
         by[record.name] = _turn_of(record, running)
-        after[record.name] = _went_on(record, running)
+        after[record.name] = _running_after(record, running)
         if not record.data.get("imported"):
             newest[record.place] = record.sequence
     return by, after, newest
@@ -104,7 +104,7 @@ def _turn_of(record: Record, running: Running) -> Record | None:
     return running[-1] if running else None
 
 
-def _went_on(record: Record, running: Running) -> Running:
+def _running_after(record: Record, running: Running) -> Running:
     event, own = record.trigger.get("event"), _of_session(record, running)
     others = tuple(r for r in running if r is not own)
     if event == "UserPromptSubmit":

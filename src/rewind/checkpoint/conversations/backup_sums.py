@@ -16,13 +16,13 @@ _MOST = 256 << 20  # a second's work; a person waits for it
 _STEP = 4 << 20
 
 
-def sum_of(path: str) -> Effect:
+def backup_checksum(path: str) -> Effect:
     """The fields to be noted: how much of the file is meant, and its hash; nothing for a huge one."""
     size = os.path.getsize(path)
     return {"bytes": size, "hash": _hash(path, size)} if size <= _MOST else {}
 
 
-def differs(noted: Effect) -> bool:
+def backup_was_changed(noted: Effect) -> bool:
     """Whether the backup is there and is not what was noted. What was appended later does not count."""
     path, size, wanted = noted.get("backup"), noted.get("bytes"), noted.get("hash")
     if not isinstance(path, str) or not isinstance(size, int) or not isinstance(wanted, str):

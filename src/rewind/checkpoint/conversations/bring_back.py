@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO, TypedDict
 
 from rewind.agents.profile import TREE, Profile
 from rewind.agents.registry import is_under_root, profile_named
-from rewind.checkpoint.conversations.backup_sums import sum_of
+from rewind.checkpoint.conversations.backup_sums import backup_checksum
 from rewind.checkpoint.conversations.links import body_of, links_of, snapshot_of
 from rewind.checkpoint.conversations.stored import write_out
 from rewind.checkpoint.conversations.which_session import recorded_session
@@ -50,7 +50,7 @@ _WORTH_COUNTING = 8 << 20  # turns of a longer conversation are counted when som
 _WORTH_READING = 32 << 20
 
 
-class Home:
+class ForkPlace:
     """Where a fork goes on that is not for the directory of its original: in another place of the project."""
 
     def __init__(self, root: str, place: str, point: str = "") -> None:
@@ -70,15 +70,15 @@ class ConversationPlan:
         self.identity: tuple[int, int] | None = None  # of the file that was checked: no other one is read
         self.turns: int | None = None  # how many are kept, where that is known already
         self.index: TurnIndex | None = None  # once it was opened
-        self.home: Home | None = None
+        self.fork_place: ForkPlace | None = None
         self.notes: list[str] = []
 
     @property
     def beside(self) -> str:
         """A path in the directory that a fork goes to."""
-        if self.home is None:
+        if self.fork_place is None:
             return self.original
-        folder = folder_for(self.profile, self.home.root, self.original)
+        folder = folder_for(self.profile, self.fork_place.root, self.original)
         return os.path.join(folder, os.path.basename(self.original))
 
     def path_of(self, session_id: str) -> str:
@@ -160,7 +160,7 @@ def checked_path(profile: Profile, data: Transcript) -> str:
         if not session_id_of(path, profile):
             path = path_beside(path, session_id, profile)  # it is gone; its name does not tell whose it was
         if session_id_of(path, profile) == session_id:
-            check_ours(profile, path)
+            check_in_session_directory(profile, path)
             return path
     raise RewindError("The checkpoint does not say which session it belongs to.",
                       hint="Restore its code alone with --code-only.")
@@ -174,7 +174,7 @@ def _where_now(profile: Profile, path: str) -> str:
     return moved.path if moved else path
 
 
-def check_ours(profile: Profile, path: str) -> None:
+def check_in_session_directory(profile: Profile, path: str) -> None:
     from rewind.agents.registry import session_root
 
     if not is_under_root(profile, path):
@@ -272,7 +272,7 @@ class MadeFork(TypedDict):
     resume: str  # what to type to go on in it
 
 
-class Done:
+class ConversationResult:
     """What happened to the conversation."""
 
     def __init__(self) -> None:
@@ -283,11 +283,11 @@ class Done:
 
 
 def make_fork(state: State, plan: ConversationPlan, session_id: str, name: str = "",
-              earlier: KnownFork | None = None) -> Done:
+              earlier: KnownFork | None = None) -> ConversationResult:
     """The fork gets this id, which the log knows already. `earlier`: what is known of the shorter one of that
     id, whose place it takes."""
-    done = Done()
-    home = plan.home
+    done = ConversationResult()
+    fork_place = plan.fork_place
     folder = os.path.dirname(plan.beside)
     if not os.path.isdir(folder):
         make_private_dir(folder)  # the agent's own directory of this project, or of a new place
@@ -302,8 +302,9 @@ def make_fork(state: State, plan: ConversationPlan, session_id: str, name: str =
             known["archived"] = earlier["archived"]
         if earlier and "shared" in earlier:
             known["shared"] = earlier["shared"]
-        if home:
-            known["dir"], known["place"], known["point"] = home.root, home.place, home.point
+        if fork_place:
+            known["dir"], known["place"], known["point"] = (
+                fork_place.root, fork_place.place, fork_place.point)
         elif parent.get("dir") and parent.get("place"):  # what its lines say is where that one was forked
             known["dir"], known["place"] = parent["dir"], parent["place"]
         state.forks().add(known)
@@ -313,7 +314,8 @@ def make_fork(state: State, plan: ConversationPlan, session_id: str, name: str =
     with Unfinished(state.project, temp_of(path), *beside):
         fork = write_fork(plan.source, plan.profile, plan.cut, original=plan.original, session_id=session_id,
                           appears=appears, identity=plan.identity, beside=plan.beside,
-                          cwd=home.root if home else "", folder=home.root if home else state.project.root,
+                          cwd=fork_place.root if fork_place else "",
+                          folder=fork_place.root if fork_place else state.project.root,
                           over=earlier is not None)
     note_in_index(plan.profile, state.forks().find(fork.session_id) or {})
     _name_in_client(state, plan.profile, fork)
@@ -392,16 +394,17 @@ def refuse_if_open(state: State, plan: ConversationPlan, force: bool) -> None:
         raise SessionInUse(reason=reason)
 
 
-def rewrite_in_place(state: State, plan: ConversationPlan, backup: str | None, *, force: bool) -> Done:
+def rewrite_in_place(state: State, plan: ConversationPlan, backup: str | None, *,
+                     force: bool) -> ConversationResult:
     """What the file held goes to `backup`, which the log knows already."""
-    check_ours(plan.profile, plan.original)
+    check_in_session_directory(plan.profile, plan.original)
     refuse_if_open(state, plan, force)
-    done = Done()
+    done = ConversationResult()
     done.backup = backup
     with Unfinished(state.project, temp_of(plan.original)):
         rewrite(plan.original, plan.source, plan.profile, plan.cut, backup, lambda: None, plan.identity)
     done.effect = {"kind": "rewrite", "path": plan.original, "agent": plan.profile.name, "backup": backup,
-                   **made_of(plan.original), **(sum_of(backup) if backup else {})}
+                   **size_and_stamp_of(plan.original), **(backup_checksum(backup) if backup else {})}
     if os.path.exists(os.path.join(os.path.dirname(plan.original), INDEX)):
         update_index(os.path.dirname(plan.original), plan.session_id,
                      {"modified": iso_time(),
@@ -416,7 +419,7 @@ def stamp_of(path: str) -> list[int]:
     return [info.st_size, info.st_mtime_ns]
 
 
-def made_of(path: str) -> Effect:
+def size_and_stamp_of(path: str) -> Effect:
     """The same, with what tells whether somebody went on in it."""
     with open_transcript(path) as file:
         return {"made": stamp_of(path), "size": size_of(file), "header": header_length(file)}

@@ -21,7 +21,7 @@ from rewind.transcript.write.fork import appear, temp_of
 _SHORTEST = 6  # of an id that names a session
 
 
-class Kept:
+class KeptConversation:
     """A conversation, and the checkpoint with the newest version of it."""
 
     def __init__(self, record: Record) -> None:
@@ -32,15 +32,15 @@ class Kept:
         self.path = str(data.get("original_path"))
 
 
-def only_here(state: State) -> list[Kept]:
+def only_here(state: State) -> list[KeptConversation]:
     """Newest first. What lies in the trash is not lost, and is listed there."""
     deleted = {one["sessionId"] for one in trashed(state)}
-    kept = [Kept(record) for record in newest_versions(state.timeline.all()).values()]
+    kept = [KeptConversation(record) for record in newest_versions(state.timeline.all()).values()]
     return [one for one in sorted(kept, key=lambda one: one.record.sequence, reverse=True)
             if one.session_id not in deleted and not _is_there(state, one)]
 
 
-def _is_there(state: State, kept: Kept) -> bool:
+def _is_there(state: State, kept: KeptConversation) -> bool:
     if os.path.lexists(kept.path):
         return True
     try:
@@ -50,10 +50,10 @@ def _is_there(state: State, kept: Kept) -> bool:
     return session_anywhere(profile, kept.session_id) is not None
 
 
-def bring_back(state: State, text: str) -> Kept:
+def bring_back(state: State, text: str) -> KeptConversation:
     """Put a conversation back where its agent finds it, byte for byte as the newest checkpoint has it. Its
     time is now, so that the agent keeps it for another while. The caller holds the lock."""
-    kept = find_kept(state, text)
+    kept = find_kept_conversation(state, text)
     profile = profile_named(kept.agent, state.project.home)
     path = checked_path(profile, kept.record.data["transcript"])
     make_private_dir(os.path.dirname(path))
@@ -72,10 +72,10 @@ def bring_back(state: State, text: str) -> Kept:
     return kept
 
 
-def find_kept(state: State, text: str) -> Kept:
+def find_kept_conversation(state: State, text: str) -> KeptConversation:
     """The conversation that `bring_back` would put back."""
     versions = newest_versions(state.timeline.all())
-    found = [Kept(record) for session, record in versions.items()
+    found = [KeptConversation(record) for session, record in versions.items()
              if session == text or (len(text) >= _SHORTEST and session.startswith(text))]
     if len(found) != 1:
         raise SessionNotFound(name=text, hint="`rewind status` shows those that only Rewind still has.")

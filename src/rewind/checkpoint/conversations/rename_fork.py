@@ -28,7 +28,7 @@ def title_change(info: SessionInfo, name: str) -> Effect:
     return {"agent": profile.name, "path": path, "titleBefore": before, "titleAfter": name}
 
 
-def carry_title(state: State, effect: Effect) -> str:
+def write_title(state: State, effect: Effect) -> str:
     """Write the title of a rename into the transcript. Returns why it was not done, for a person."""
     if "titleAfter" not in effect:
         return ""

@@ -97,10 +97,10 @@ def session_infos(state: State) -> list[SessionInfo]:
     forks = {known["sessionId"]: known for known in state.forks().all}
     for info in infos:
         info.known_fork = forks.get(info.session_id)
-    life = Life(state)
+    activity = SessionActivity(state)
     aside, resting_since = _replaced_code(state), _resting_since(state)
     for info in infos:
-        info.running, info.busy = life.of(info.file)
+        info.running, info.busy = activity.of(info.file)
         info.rests = info.file.modified < resting_since
         info.replaced_code = aside.get(info.session_id, "")
     _set_parents(infos, {id: known["parentSessionId"] for id, known in forks.items()})
@@ -128,7 +128,7 @@ def _replaced_code(state: State) -> dict[str, str]:
         return {}  # a history that cannot be read is told where it is needed
 
 
-class Life:
+class SessionActivity:
     """Which sessions are open, and in which of them a turn is running: one look for all of them."""
 
     def __init__(self, state: State) -> None:

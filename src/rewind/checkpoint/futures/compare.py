@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rewind.checkpoint.futures.known.lane import AtPlace, Lane, check_whole, look
+from rewind.checkpoint.futures.known.lane import Lane, OpenPlace, check_whole, read_progress
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.save.save import save
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def bring_up_to_date(state: State, lane: Lane, why: str) -> None:
     """What was done there since its last checkpoint becomes one."""
     check_whole(lane)
-    with AtPlace(state, lane) as there:
+    with OpenPlace(state, lane) as there:
         save(there, f"Before `rewind forks {why}`", kind="auto", if_changed=True)
 
 
@@ -24,7 +24,7 @@ def compared(state: State, chosen: list[Lane]) -> dict[str, list[ChangedFile | N
     rows: dict[str, list[ChangedFile | None]] = {}
     for at, lane in enumerate(chosen):
         bring_up_to_date(state, lane, "compare")
-        look(state, lane)
+        read_progress(state, lane)
         for file in (lane.changes or {}).get("files") or ():
             rows.setdefault(str(file["path"]), [None] * len(chosen))[at] = file
     return dict(sorted(rows.items()))

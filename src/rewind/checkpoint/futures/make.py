@@ -11,7 +11,7 @@ import shutil
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from rewind.checkpoint.conversations.bring_back import Home, make_fork
+from rewind.checkpoint.conversations.bring_back import ForkPlace, make_fork
 from rewind.checkpoint.futures.known.directory import commit_for, make_place
 from rewind.checkpoint.futures.known.half_made import Making, sweep
 from rewind.checkpoint.log import operations as ops
@@ -109,30 +109,30 @@ def _begin_line(state: State, record: Record, project: Project, found: Destinati
 
 def _add_conversation(state: State, found: Destination, future: Future, project: Project,
                       record: Record) -> None:
-    plan, home = found.conversation, Home(project.root, project.place, record.name)
+    plan, fork_place = found.conversation, ForkPlace(project.root, project.place, record.name)
     if plan is None or found.start_anew:
-        _begin_anew(state, found, future, home)
+        _begin_anew(state, found, future, fork_place)
         return
     if not folder_for(plan.profile, project.root, plan.original):
         future.notes.append(f"{plan.profile.title} finds no session in a directory before it has begun one"
                             " there itself, so the conversation stays behind.")
-        _begin_anew(state, found, future, home)
+        _begin_anew(state, found, future, fork_place)
         return
-    plan.home = home
+    plan.fork_place = fork_place
     done = make_fork(state, plan, kind_of(plan.profile).new_session_id(), future.name)
     assert done.fork is not None
     future.session, future.resume = done.fork["session_id"], done.fork["resume"]
     future.notes += done.notes
 
 
-def _begin_anew(state: State, found: Destination, future: Future, home: Home) -> None:
+def _begin_anew(state: State, found: Destination, future: Future, fork_place: ForkPlace) -> None:
     """Nothing to resume: the first session that begins there is the fork's."""
     profile = found.conversation.profile if found.conversation else None
     future.resume = f"cd {quote(future.dir)}" + (f" && {profile.commands['start']}" if profile else "")
     state.forks().add(
         {"sessionId": new_session_id(), "parentSessionId": None, "name": future.name,
-         "agent": profile.name if profile else "unknown", "path": "", "dir": home.root, "place": home.place,
-         "point": home.point})
+         "agent": profile.name if profile else "unknown", "path": "",
+         "dir": fork_place.root, "place": fork_place.place, "point": fork_place.point})
 
 
 def _carry(state: State, future: Future, bring: str) -> None:

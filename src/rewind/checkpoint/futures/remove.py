@@ -10,16 +10,16 @@ from rewind.checkpoint.conversations.trash import check_free, move_to_trash, tra
 from rewind.checkpoint.futures.compare import bring_up_to_date
 from rewind.checkpoint.futures.known.directory import is_file
 from rewind.checkpoint.futures.known.half_made import remove_half_made, sweep
-from rewind.checkpoint.futures.known.lane import AtPlace, Lane, interrupted, look, session_of
+from rewind.checkpoint.futures.known.lane import Lane, OpenPlace, interrupted, read_progress, session_of
 from rewind.checkpoint.log import operations as ops
 from rewind.checkpoint.log.lineage import here
 from rewind.checkpoint.log.operations import Operation
 from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.project.state import State
-from rewind.checkpoint.rewind.conversation.forks import logged, trashing
+from rewind.checkpoint.rewind.conversation.forks import logged_operation, trash_effect
 from rewind.checkpoint.rewind.effects import effects
-from rewind.checkpoint.rewind.effects.directory import finish, move_away, removal, turned_around
-from rewind.checkpoint.rewind.effects.kind import TRASH, UNTRASH, Done
+from rewind.checkpoint.rewind.effects.directory import finish, inverse_effect, move_away, removal_effect
+from rewind.checkpoint.rewind.effects.kind import TRASH, UNTRASH, EffectsResult
 from rewind.errors import FutureBusy, FutureLost, WorkNotSaved
 from rewind.snapshot.git.run import Git
 from rewind.snapshot.scan.scan import scan
@@ -33,7 +33,7 @@ def remove(state: State, lane: Lane, *, force: bool = False, dry_run: bool = Fal
     if lane.half_made or lane.half_removed:
         _finish_or_clear(state, lane, force, dry_run)
         return
-    look(state, lane)
+    read_progress(state, lane)
     if lane.running:
         raise FutureBusy(name=lane.name, dir=lane.dir)
     if lane.exists and not force:
@@ -50,13 +50,13 @@ def remove(state: State, lane: Lane, *, force: bool = False, dry_run: bool = Fal
 
 
 def _removal(state: State, lane: Lane) -> list[Effect]:
-    with AtPlace(state, lane) as there:
+    with OpenPlace(state, lane) as there:
         tip, file = here(there), session_of(there, lane)
-    return [*([trashing(state, file)] if file else []), removal(lane, tip.name if tip else "")]
+    return [*([trash_effect(state, file)] if file else []), removal_effect(lane, tip.name if tip else "")]
 
 
 def _remove(state: State, lane: Lane, wanted: list[Effect], begun: Operation | None) -> None:
-    with logged(state, ops.DELETE, *wanted, resumes=begun.id if begun else None):
+    with logged_operation(state, ops.DELETE, *wanted, resumes=begun.id if begun else None):
         for effect in wanted:
             if effect["kind"] != TRASH:
                 move_away(state, effect)
@@ -83,7 +83,7 @@ def _finish_or_clear(state: State, lane: Lane, force: bool, dry_run: bool) -> No
 def unsaved_work(state: State, lane: Lane) -> str:
     """What would be lost although a checkpoint is made first: files that none covers, and commits that no
     branch has. What was linked in, or what a command makes again, is no work."""
-    with AtPlace(state, lane) as there:
+    with OpenPlace(state, lane) as there:
         snapshot = scan(there.root, there.rules(), there.cache, there.objects, keep=False)
         found = [path for path, _ in uncovered(snapshot.root, snapshot.tree) if is_file(there.root, path)]
     if found:
@@ -101,13 +101,13 @@ def bring_back(state: State, lane: Lane) -> None:
     with locked(state, ops.UNDELETE):
         begun = interrupted(state, ops.UNDELETE, lane.session_id)
         wanted = begun.effects if begun else _return(state, lane)
-        with logged(state, ops.UNDELETE, *wanted, resumes=begun.id if begun else None):
+        with logged_operation(state, ops.UNDELETE, *wanted, resumes=begun.id if begun else None):
             _bring_back(state, lane, wanted)
 
 
 def _return(state: State, lane: Lane) -> list[Effect]:
     name = lane.known_fork.get("removed")
-    directory = turned_around(removal(lane, name)) if isinstance(name, str) else None
+    directory = inverse_effect(removal_effect(lane, name)) if isinstance(name, str) else None
     if directory is None:
         raise FutureLost(name=lane.name, what="no checkpoint of it was made")
     kept = next((one for one in trashed(state) if one["sessionId"] == lane.session_id), None)
@@ -119,7 +119,7 @@ def _return(state: State, lane: Lane) -> list[Effect]:
 
 
 def _bring_back(state: State, lane: Lane, wanted: list[Effect]) -> None:
-    result = Done()
+    result = EffectsResult()
     effects.do(state, wanted, result)
     if result.lacking:
         raise FutureLost(name=lane.name, what=f"{lane.dir} is not empty, or its conversation is gone")

@@ -327,13 +327,13 @@ class Operations:
         self._last[self.place] = said
         return said
 
-    def bring_over(self, here: str, sequence: int) -> None:
+    def import_old_history(self, here: str, sequence: int) -> None:
         """The history of an earlier version becomes the beginning of the log, and where it stood the end."""
         if os.path.exists(self._old) and not os.path.exists(self.path):
             self._write(self.all, {"format": FORMAT, "op": "", "event": "here", "at": _now(),
                                    "place": self.place, "here": here, "sequence": sequence})
 
-    def forget_old(self) -> None:
+    def delete_old_history(self) -> None:
         if os.path.exists(self._old):
             os.unlink(self._old)
 

@@ -39,15 +39,15 @@ def map_in_order(state: State) -> ProjectMap:
     rows = turn_map(state)[::-1]
     add_turns(state, rows)
     add_changes(state, rows, _PATIENCE)
-    teller = _Teller(state, found.items)
-    items = _with_headings(teller.placed(rows), found.items)
+    builder = _MapBuilder(state, found.items)
+    items = _with_headings(builder.placed(rows), found.items)
     _add_letters(items)
     now = Item(NOW, "Now", 0.0)
     now.row = next((row for row in rows if row.here), None)  # what it stands on
     return ProjectMap([*items, *lane_items(state, rows), now], found.checkpoints, found.sessions)
 
 
-class _Teller:
+class _MapBuilder:
     def __init__(self, state: State, items: list[Item]) -> None:
         self.state = state
         self.prompts = [item for item in items if item.kind == PROMPT]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.futures.known.lane import AtPlace, Lane, lanes, look, session_of
+from rewind.checkpoint.futures.known.lane import Lane, OpenPlace, lanes, read_progress, session_of
 from rewind.checkpoint.map.by_session import LANE, Item
 from rewind.checkpoint.map.turn_map import MapRow
 from rewind.checkpoint.project.state import State
@@ -21,7 +21,7 @@ def lane_items(state: State, rows: list[MapRow]) -> list[Item]:
 
 def _known(state: State) -> list[Lane]:
     try:
-        return [look(state, lane) for lane in lanes(state)]
+        return [read_progress(state, lane) for lane in lanes(state)]
     except (RewindError, OSError):
         return []  # `rewind forks` tells what is wrong
 
@@ -62,7 +62,7 @@ def _item(lane: Lane, mark: str, text: str, time: float, parent: MapRow | None) 
 def _turns(state: State, lane: Lane) -> list[tuple[int, str, float]]:
     if lane.half_made or lane.half_removed or not lane.turns:
         return []
-    with AtPlace(state, lane) as there:
+    with OpenPlace(state, lane) as there:
         file = session_of(there, lane)
         if file is None:
             return []

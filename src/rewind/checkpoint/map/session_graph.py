@@ -52,7 +52,7 @@ def _of(index: TurnIndex) -> list[NativeRewind]:
     return found
 
 
-def stands_at(state: State, infos: list[SessionInfo]) -> tuple[str, int] | None:
+def turn_of_current_code(state: State, infos: list[SessionInfo]) -> tuple[str, int] | None:
     """The session and the turn after which the files stand."""
     files = {info.session_id: info.file for info in infos}
     row = next((one for one in turn_map(state) if one.here), None)

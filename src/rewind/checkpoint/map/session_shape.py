@@ -11,7 +11,7 @@ from rewind.checkpoint.changes.turn_changes import changes_between
 from rewind.checkpoint.log.lineage import here
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record, seconds_of, session_of
-from rewind.checkpoint.select.code_at import CodeAt, PromptAt, SessionCode, family
+from rewind.checkpoint.select.code_at import CodeAt, PromptAt, SessionCode, session_and_ancestors
 from rewind.transcript.find import SessionFile
 from rewind.transcript.turns.turn_figures import TurnFigures, read_figures
 from rewind.transcript.turns.turn_index import open_turns
@@ -95,7 +95,8 @@ def _add_marks(state: State, codes: SessionCode, shape: SessionShape, befores: l
             known[at - 1][1].saved.append(record)
     stands = here(state)
     at = bisect_right(sequences, stands.sequence) if stands else 0
-    if not stands or not at or session_of(stands) not in family(state, codes.session.session_id):
+    if not stands or not at or session_of(stands) not in session_and_ancestors(
+            state, codes.session.session_id):
         return
     number = known[at - 1][1].row.turn or 0
     shape.here = number - 1 if sequences[at - 1] == stands.sequence else number

@@ -20,7 +20,7 @@ _MAX_BYTES = 64 << 20
 _MOST_PATHS = 1000  # are named for each checkpoint; the rest is counted
 
 
-class Lacks:
+class MissingContent:
     """What a checkpoint lacks: paths (a directory stands for all in it), and what is wrong with its
     conversation."""
 
@@ -43,11 +43,12 @@ class Damage:
     def __init__(self, path: str) -> None:
         self.path = path
         self.objects: set[bytes] = set()
-        self.checkpoints: dict[str, Lacks] = {}
+        self.checkpoints: dict[str, MissingContent] = {}
         try:
             data = jsonfile.read_or_empty(path, _MAX_BYTES)
             self.objects = {bytes.fromhex(oid) for oid in data["objects"]}
-            self.checkpoints = {str(name): _lacks(lacks) for name, lacks in data["checkpoints"].items()}
+            self.checkpoints = {str(name): _missing_from_json(missing)
+                                for name, missing in data["checkpoints"].items()}
         except (ValueError, KeyError, TypeError, AttributeError):
             pass  # only a memory of what `validate` finds again
 
@@ -56,13 +57,13 @@ class Damage:
             if os.path.lexists(self.path):
                 os.unlink(self.path)
             return
-        marks = {name: {"files": lacks.files, "chat": lacks.conversation,
-                       "paths": [p.decode("utf-8", "surrogateescape") for p in lacks.paths]}
-                for name, lacks in sorted(self.checkpoints.items())}
+        marks = {name: {"files": missing.files, "chat": missing.conversation,
+                       "paths": [p.decode("utf-8", "surrogateescape") for p in missing.paths]}
+                for name, missing in sorted(self.checkpoints.items())}
         jsonfile.write(self.path, {"format": FORMAT, "objects": sorted(oid.hex() for oid in self.objects),
                                    "checkpoints": marks})
 
 
-def _lacks(data: JsonObject) -> Lacks:
+def _missing_from_json(data: JsonObject) -> MissingContent:
     paths = [str(p).encode("utf-8", "surrogateescape") for p in data["paths"]]
-    return Lacks(int(data["files"]), paths, str(data["chat"]))
+    return MissingContent(int(data["files"]), paths, str(data["chat"]))

@@ -26,19 +26,20 @@ MADE_ANEW = ("This directory was created again. The checkpoints of the project t
 _PLACE_FILE = "place.json"
 
 
-def settle(project: Project, store_id: str) -> str:
+def update_index_and_marker(project: Project, store_id: str) -> str:
     """What a person should be told once, or nothing. Never worth an error: it is tried again next time."""
     try:
         enter_place(project)
         index = load_index(project.home)
-        if project.place != MAIN or _is_settled(project, store_id, index) or not os.path.isdir(project.main):
+        if (project.place != MAIN or _is_up_to_date(project, store_id, index)
+                or not os.path.isdir(project.main)):
             return ""
-        return _settle_main(project, store_id, index)
+        return _update_main(project, store_id, index)
     except (OSError, RewindError):
         return ""
 
 
-def _is_settled(project: Project, store_id: str, index: Index) -> bool:
+def _is_up_to_date(project: Project, store_id: str, index: Index) -> bool:
     """Nearly always, and a hook asks every time."""
     if index.root(store_id) != project.main:
         return False
@@ -48,7 +49,7 @@ def _is_settled(project: Project, store_id: str, index: Index) -> bool:
                                                                       or read_marker(project.main))
 
 
-def _settle_main(project: Project, store_id: str, index: Index) -> str:
+def _update_main(project: Project, store_id: str, index: Index) -> str:
     was, root = index.root(store_id), project.main
     if was != root and is_same_dir(was, root):
         _add_alias(project, store_id)
@@ -58,14 +59,14 @@ def _settle_main(project: Project, store_id: str, index: Index) -> str:
             return ""  # a copy that a person trusts
         remember(project.home, store_id, root)
         return MOVED.format(was=was) if was and was != root else ""
-    said = _said(was, root, index.entry(store_id))
+    notice = _notice(was, root, index.entry(store_id))
     if was != root:
         remember(project.home, store_id, root)
     mark(project, store_id)
-    return said
+    return notice
 
 
-def _said(was: str, root: str, entry: JsonObject) -> str:
+def _notice(was: str, root: str, entry: JsonObject) -> str:
     if was and was != root:
         return MOVED.format(was=was)
     # A repository that was begun in the directory since has its marker elsewhere.

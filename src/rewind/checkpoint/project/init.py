@@ -47,7 +47,7 @@ def _make(root: str, home: str, mode: str, trust: bool) -> tuple[State, bool]:
     mode = "global" if is_copied else mode  # beside the copied one, which is left as it is
     main, place = _main_of(root, mode)
     nameless = "" if is_copied else _without_store_file(main, home, trust)
-    store_id = "" if is_copied or nameless else _left_behind(main, home)
+    store_id = "" if is_copied or nameless else _unindexed_store(main, home)
     mode = "global" if store_id or nameless else mode
     project = _project(root, home, mode, store_id or nameless or os.urandom(16).hex(), place, main)
     if store_id:
@@ -56,7 +56,7 @@ def _make(root: str, home: str, mode: str, trust: bool) -> tuple[State, bool]:
         _refuse_planted(project, trust)
         _create(project)
     opened = State(project)
-    identity.settle(project, opened.store_info["id"])
+    identity.update_index_and_marker(project, opened.store_info["id"])
     opened.objects.commit()  # opened, and so made, even where every checkpoint will be an archive
     return opened, not store_id
 
@@ -99,7 +99,7 @@ def _without_store_file(root: str, home: str, trust: bool) -> str:
     return os.path.basename(state)
 
 
-def _left_behind(root: str, home: str) -> str:
+def _unindexed_store(root: str, home: str) -> str:
     """A store in global storage for this very path, which the index has lost."""
     storage, known = os.path.join(home, STORAGE), load_index(home).stores
     for name in sorted(os.listdir(storage)) if os.path.isdir(storage) else ():
@@ -120,10 +120,10 @@ def wanted_mode(settings: Settings, root: str) -> str:
     container and the project does."""
     mode = str(settings.get("storage.mode"))
     is_default = settings.source("storage.mode") == "default"
-    return "project" if is_default and mode == "global" and home_is_thrown_away(root) else mode
+    return "project" if is_default and mode == "global" and home_is_temporary(root) else mode
 
 
-def home_is_thrown_away(root: str) -> bool:
+def home_is_temporary(root: str) -> bool:
     """HOME on the container's own layer, the project on a mount of its own."""
     try:
         with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
@@ -167,14 +167,14 @@ def root_to_protect(start: str, wanted: str) -> str:
 
 def _reopen(project: Project, trust: bool) -> State:
     if trust:
-        project = _the_one_inside(project)
+        project = _prefer_store_inside(project)
         known_stores.remember(project.home, read_store_file(project)["id"], project.main)
     state = State(project)
-    identity.settle(project, state.store_info["id"])
+    identity.update_index_and_marker(project, state.store_info["id"])
     return state
 
 
-def _the_one_inside(project: Project) -> Project:
+def _prefer_store_inside(project: Project) -> Project:
     """To trust is to use what came with the project, also where a copy has got a store of its own."""
     inside = Project(project.root, project_state(project.main), project.home, project.place, project.main)
     return inside if os.path.lexists(inside.path(STORE_FILE)) else project
@@ -202,7 +202,8 @@ def _create(project: Project) -> None:
         jsonfile.write(project.path(PROJECT_FILE), {"root": project.main})
     data = {"format": FORMAT, "id": store_id, "root": project.main, "createdAt": iso_time()}
     # In the project, known before it exists, or a crash in between would leave what nobody trusts. In global
-    # storage, known once it exists, for others look there at what is known; `_left_behind` finds the rest.
+    # storage, known once it exists, for others look there at what is known; `_unindexed_store` finds
+    # the rest.
     if project.mode != "global":
         known_stores.remember(project.home, store_id, project.main)
     jsonfile.write(project.path(STORE_FILE), sealed(data))

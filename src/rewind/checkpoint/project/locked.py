@@ -40,10 +40,10 @@ def locked_for_upkeep(state: State, what: str, wait: float) -> _Locked:
     return _Locked(state, [], Lock(state.project.path(LOCK), what, wait, upkeep=True))
 
 
-def step_aside(state: State) -> _Aside:
-    """`with step_aside(state):` around what takes long and is about this place alone: others may write to the
-    store meanwhile."""
-    return _Aside(state, state.held if state.can_step_aside() else None)
+def release_store_lock(state: State) -> _StoreLockReleased:
+    """`with release_store_lock(state):` around what takes long and is about this place alone: others may
+    write to the store meanwhile."""
+    return _StoreLockReleased(state, state.held if state.can_release_store_lock() else None)
 
 
 class _Locked:
@@ -90,7 +90,7 @@ class _Locked:
             lock.close()
 
 
-class _Aside:
+class _StoreLockReleased:
     """The store is for others, the place still ours."""
 
     def __init__(self, state: State, held: Lock | None) -> None:
@@ -100,7 +100,7 @@ class _Aside:
     def __enter__(self) -> None:
         held = self._held
         if held:
-            self._state.objects.hold(lambda: _Turn(self._state, held))
+            self._state.objects.hold(lambda: _StoreLockForMoment(self._state, held))
             self._state.held = None  # there is no other within this one
             held.close()
 
@@ -115,8 +115,8 @@ class _Aside:
             self._state.held = self._held
 
 
-class _Turn:
-    """The lock of the store for a moment, for who is aside."""
+class _StoreLockForMoment:
+    """The lock of the store for a moment, for who has released it."""
 
     def __init__(self, state: State, held: Lock) -> None:
         self._state = state
@@ -162,10 +162,10 @@ def _upgrade(state: State) -> None:
         from rewind.checkpoint.log.lineage import here
 
         operations, current, newest = state.operations(), here(state), state.timeline.newest()
-        operations.bring_over(current.name if current else "", newest.sequence if newest else 0)
+        operations.import_old_history(current.name if current else "", newest.sequence if newest else 0)
         info = sealed({**info, "format": FORMAT})
         jsonfile.write(state.project.path(STORE_FILE), info)
-        operations.forget_old()
+        operations.delete_old_history()
     state.store_info = info
 
 
@@ -176,7 +176,7 @@ def _note_healed(state: State) -> None:
     damage = state.damage()
     damage.objects &= state.objects.lost
     names = list(damage.checkpoints)
-    damage.checkpoints = {name: lacks for name in names if (lacks := missing_in(state, name))}
+    damage.checkpoints = {name: missing for name in names if (missing := missing_in(state, name))}
     try:
         damage.save()
     except OSError:

@@ -234,7 +234,7 @@ class State:
     def staging(self) -> str:
         return self.project.own("staging")
 
-    def can_step_aside(self) -> bool:
+    def can_release_store_lock(self) -> bool:
         """Not in a project with one place, where there are no others; not while something is stored that no
         checkpoint has yet, nor in a store without any: there the lock is kept."""
         return bool(self.held and len(self.places()) > 1 and self.files.extent()[0]

@@ -32,7 +32,7 @@ _ID_FILE = "machine-id"
 _NEVER = ("/proc", "/dev", "/sys")
 
 
-class Kept:
+class KeptFile:
     """One file: its path, and its entry, which is None where there was no file."""
 
     __slots__ = ("entry", "path", "skipped")
@@ -53,7 +53,7 @@ class Kept:
         return {**found, "mode": entry.mode, "size": entry.size, "ref": entry.ref.hex(), **pieces}
 
 
-def from_json(data: object) -> Kept | None:
+def from_json(data: object) -> KeptFile | None:
     """None where that is nothing we could have written."""
     if not isinstance(data, dict) or not isinstance(data.get("path"), str):
         return None
@@ -62,16 +62,16 @@ def from_json(data: object) -> Kept | None:
         if not path.startswith(b"/") or b"\0" in path or os.path.normpath(path) != path:
             return None
         if data.get("skipped") or data.get("absent") is True:
-            return Kept(path, None, str(data.get("skipped") or ""))
+            return KeptFile(path, None, str(data.get("skipped") or ""))
         ref, mode, size = bytes.fromhex(data["ref"]), data["mode"], data["size"]
     except (KeyError, TypeError, ValueError):
         return None
     if len(ref) != 32 or not isinstance(mode, int) or not isinstance(size, int) or size < 0:
         return None
-    return Kept(path, TreeEntry(CHUNKED if data.get("pieces") else FILE, mode & 0o7777, size, ref))
+    return KeptFile(path, TreeEntry(CHUNKED if data.get("pieces") else FILE, mode & 0o7777, size, ref))
 
 
-def kept_outside(record: Record) -> list[Kept]:
+def kept_outside(record: Record) -> list[KeptFile]:
     found = record.data.get(FIELD)
     each = map(from_json, found[:_MOST]) if isinstance(found, list) else ()
     return [one for one in each if one is not None]
@@ -93,7 +93,7 @@ def object_ids(store: ObjectStore, record: Record) -> list[bytes]:
 def keep(state: State, paths: list[str]) -> Outside:
     """Store what these files hold now: fields for the record of a checkpoint. The caller holds the lock."""
     limit = int(state.settings.get("maxFileSizeMb") * (1 << 20))
-    kept = [look(os.fsencode(path), state.objects, limit) for path in paths[:_MOST]
+    kept = [read_outside_file(os.fsencode(path), state.objects, limit) for path in paths[:_MOST]
             if may_be_kept(state.project, path)]
     try:
         return fields(state.project.home, kept)
@@ -101,7 +101,7 @@ def keep(state: State, paths: list[str]) -> Outside:
         return {}  # nobody could say whose they are; the project's checkpoint is made all the same
 
 
-def fields(home: str, kept: list[Kept]) -> Outside:
+def fields(home: str, kept: list[KeptFile]) -> Outside:
     if not kept:
         return {}
     return {FIELD: [one.to_json() for one in kept], MADE_BY: identity(home)}
@@ -115,22 +115,22 @@ def may_be_kept(project: Project, path: str) -> bool:
     return os.path.realpath(path) == path and not inside and "/.agent/rewind/" not in path + "/"
 
 
-def look(path: bytes, sink: BlobSink | None = None, limit: int | None = None) -> Kept:
+def read_outside_file(path: bytes, sink: BlobSink | None = None, limit: int | None = None) -> KeptFile:
     """A file as it is now. One that is not this user's own, or no plain file, is left alone."""
     try:
         info = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
-        return Kept(path, None)
+        return KeptFile(path, None)
     except OSError:
-        return Kept(path, None, "unreadable")
+        return KeptFile(path, None, "unreadable")
     if not stat.S_ISREG(info.st_mode):
-        return Kept(path, None, "not-a-file")
+        return KeptFile(path, None, "not-a-file")
     if info.st_uid != os.geteuid():
-        return Kept(path, None, "not-yours")
+        return KeptFile(path, None, "not-yours")
     read = read_file(path, sink, limit=limit)
     if read.failure is not None:
-        return Kept(path, None, read.failure.decode() if read.failure != GONE else "")
-    return Kept(path, TreeEntry(read.kind, stat.S_IMODE(info.st_mode), read.size, read.ref))
+        return KeptFile(path, None, read.failure.decode() if read.failure != GONE else "")
+    return KeptFile(path, TreeEntry(read.kind, stat.S_IMODE(info.st_mode), read.size, read.ref))
 
 
 def identity(home: str) -> str:
@@ -160,7 +160,7 @@ def _own_id(home: str) -> bytes:
     return made
 
 
-def hand_down(state: State, gone: Record, going: set[str]) -> Record | None:
+def move_kept_files_to_previous(state: State, gone: Record, going: set[str]) -> Record | None:
     """What a checkpoint that goes has kept, the one before it keeps: it is as it was then, too. Returns that
     one, if it had to be written."""
     from rewind.checkpoint.records.record import Record  # not for a hook that only keeps

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rewind.store.blobs import Blobs
 
 
-class Kept:
+class KeptPath:
     """A path that the checkpoint does not account for, or that could not be restored, and why."""
 
     __slots__ = ("conflict", "path", "reason")
@@ -94,18 +94,18 @@ class Source:
 
     # of a checkpoint that is made from what the project is now: `rewind/merge/merge_wanted.py`
 
-    def meet(self, snapshot: Snapshot, looked_for: frozenset[bytes]) -> None:
+    def merge_into(self, snapshot: Snapshot, looked_for: frozenset[bytes]) -> None:
         """The project was looked at; `looked_for` are paths that the look was told to take."""
 
     def removes(self, path: bytes) -> bool:
         """Whether a path goes although rules would keep it."""
         return False
 
-    def kept(self) -> list[Kept]:
+    def kept(self) -> list[KeptPath]:
         """What stays as it is, besides what the trees tell."""
         return []
 
-    def settled_conflicts(self) -> list[Kept]:
+    def settled_conflicts(self) -> list[KeptPath]:
         """What a person said how to settle."""
         return []
 

@@ -134,8 +134,8 @@ class Repository:
     def command(self, *words: str) -> list[str]:
         return ["git", "-C", self.path, "--no-pager", *self.git._settings, *words]
 
-    def talk(self, remote: Remote, *words: str, progress: Progress | None = None, most_bytes: int = 0,
-             data: bytes = b"") -> Said:
+    def run_with_remote(self, remote: Remote, *words: str, progress: Progress | None = None,
+                        most_bytes: int = 0, data: bytes = b"") -> GitAnswer:
         """Run what speaks to a remote; git's progress comes as ours."""
         command = self.command(*words)
         if most_bytes:
@@ -156,12 +156,13 @@ class Repository:
                         process.wait()
                         raise
                 out.seek(0)
-                return Said(remote, words[0], process.returncode, out.read().decode("utf-8", "replace"), err)
+                return GitAnswer(remote, words[0], process.returncode,
+                                 out.read().decode("utf-8", "replace"), err)
         except OSError as error:
             raise GitFailed(command=words[0], reason=error.strerror or str(error))
 
 
-class Said:
+class GitAnswer:
     """What git answered: its exit code, its output and its complaints."""
 
     def __init__(self, remote: Remote, command: str, code: int, out: str, err: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rewind.checkpoint.conversations.links import body_of, header_of, links_of, snapshot_of
 from rewind.checkpoint.conversations.stored import write_out
-from rewind.checkpoint.project.damage import Lacks
+from rewind.checkpoint.project.damage import MissingContent
 from rewind.checkpoint.records.outside import kept_outside
 from rewind.checkpoint.records.source import Source
 from rewind.errors import CheckpointNotFound, RewindError
@@ -50,7 +50,7 @@ class Examined:
     """What is wrong: as problems, by checkpoint, and by object."""
 
     problems: list[Problem] = field(default_factory=list)
-    affected: dict[str, Lacks] = field(default_factory=dict)
+    affected: dict[str, MissingContent] = field(default_factory=dict)
     bad: dict[bytes, str] = field(default_factory=dict)  # object -> what it is
     unusable: str = ""  # why the object store cannot be read at all
 
@@ -65,7 +65,8 @@ class Examined:
         if conversation:
             self._add(name, f"its conversation cannot be restored ({conversation})")
         if files or conversation or known:
-            self.affected[name] = Lacks(len(files) + known, [path for path, _ in files], conversation)
+            self.affected[name] = MissingContent(len(files) + known, [path for path, _ in files],
+                                                 conversation)
 
     def _add(self, name: str, text: str) -> None:
         self.problems.append(Problem(CHECKPOINT, f"{name}: {text}", name))
@@ -93,7 +94,7 @@ def examine_records(state: State, records: Iterable[Record], found: Examined, bl
             found.problems.append(Problem(STORE, text))
 
 
-def missing_in(state: State, name: str) -> Lacks | None:
+def missing_in(state: State, name: str) -> MissingContent | None:
     """What a checkpoint lacks by now, asked without reading all of its content."""
     found = Examined()
     try:
@@ -101,7 +102,7 @@ def missing_in(state: State, name: str) -> Lacks | None:
     except CheckpointNotFound:
         return None  # collected since
     except RewindError as error:
-        return Lacks(1, [b""], error.message)
+        return MissingContent(1, [b""], error.message)
     return found.affected.get(name)
 
 

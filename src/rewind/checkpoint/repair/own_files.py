@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint.conversations.backup_sums import differs
+from rewind.checkpoint.conversations.backup_sums import backup_was_changed
 from rewind.checkpoint.log.operations import FILE as OPERATIONS
 from rewind.checkpoint.log.operations import MAX_BYTES as MOST_OPERATIONS
 from rewind.checkpoint.log.operations import is_torn
@@ -138,4 +138,4 @@ def changed_backups(state: State) -> list[str]:
     except RewindError:
         return []
     rewritten = [effect for op in operations for effect in op.effects if effect.get("kind") == REWRITE]
-    return [str(effect["backup"]) for effect in rewritten if differs(effect)]
+    return [str(effect["backup"]) for effect in rewritten if backup_was_changed(effect)]

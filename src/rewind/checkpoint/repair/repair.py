@@ -24,7 +24,7 @@ from rewind.store.objects import ObjectStore, remove_database
 from rewind.store.salvage import salvage
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.project.damage import Lacks
+    from rewind.checkpoint.project.damage import MissingContent
     from rewind.checkpoint.project.state import State
     from rewind.snapshot.scan.build import Progress
 
@@ -34,9 +34,9 @@ class Repaired:
 
     def __init__(self, found: Examined) -> None:
         self.problems: list[Problem] = found.problems
-        self.affected: dict[str, Lacks] = found.affected
+        self.affected: dict[str, MissingContent] = found.affected
         self.rescued: list[tuple[str, str]] = []
-        self.lost: dict[str, Lacks] = {}
+        self.lost: dict[str, MissingContent] = {}
         self.missing: set[bytes] = set()  # objects
         self.remaining: list[Problem] = []  # that are still there
         self.quarantined: list[str] = []
@@ -69,7 +69,7 @@ def _needed(found: Examined) -> set[bytes]:
     return {oid for oid, what in found.bad.items() if what != GARBAGE}
 
 
-def _mark(state: State, lost: dict[str, Lacks], gone: set[bytes]) -> None:
+def _mark(state: State, lost: dict[str, MissingContent], gone: set[bytes]) -> None:
     damage = state.damage()
     if damage.objects == gone and damage.checkpoints.keys() == lost.keys():
         return
@@ -132,7 +132,7 @@ class _Repair:
             hopeless |= self.wanted.keys()
         self.result.lost, self.result.missing = found.affected, _needed(found)
         self.result.affected.update(
-            {name: lacks for name, lacks in found.affected.items() if name not in self.result.affected})
+            {name: missing for name, missing in found.affected.items() if name not in self.result.affected})
         if not self.dry_run:
             self._apply(main, rotten)
 

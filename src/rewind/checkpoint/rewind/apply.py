@@ -12,7 +12,7 @@ from rewind.checkpoint.rewind.effects import outside
 from rewind.checkpoint.rewind.files.file_plan import RestorePlan
 from rewind.checkpoint.rewind.files.left_alone import names_to_note
 from rewind.checkpoint.rewind.files.plan_code import moved_paths
-from rewind.checkpoint.rewind.files.stage import Ready, get_ready
+from rewind.checkpoint.rewind.files.stage import StagedRestore, stage_restore
 from rewind.checkpoint.rewind.operation_words import finish_command
 from rewind.checkpoint.rewind.outcome import Outcome
 from rewind.checkpoint.rewind.plan import digest as digest_of
@@ -55,10 +55,10 @@ def apply(state: State, request: Request, *, shown: Plan | None = None, digest: 
     refuse_while_running(state, force or not request.wants_code)  # a fork alone disturbs nobody
     with locked(state, request.target.command), resolve(state, request) as found:
         _refuse_unfinished(state, found)
-        act = _Act(state, found, force, progress)
+        act = _ApplyOperation(state, found, force, progress)
         act.check()
         expected = None if force else lambda code: _refuse_other(found, shown, digest, code)
-        return act.with_code(expected) if found.code else act.alone(expected)
+        return act.restore_code(expected) if found.code else act.restore_conversation_alone(expected)
 
 
 def refuse_while_running(state: State, force: bool) -> None:
@@ -89,7 +89,7 @@ def _refuse_other(found: Destination, shown: Plan | None, digest: str, code: Res
                            or "the conversation, or files that the plan is about")
 
 
-class _Act:
+class _ApplyOperation:
     """One operation, from the first check to the last line of the log. The caller holds the lock."""
 
     def __init__(self, state: State, found: Destination, force: bool, progress: Progress | None) -> None:
@@ -100,7 +100,7 @@ class _Act:
         self.operations = state.operations()
         self.current = here(state)
         self.outcome = Outcome(found)
-        self.conversation = _conversation(state, found, force)
+        self.conversation = _make_conversation(state, found, force)
 
     @property
     def effects(self) -> list[Effect]:
@@ -115,14 +115,14 @@ class _Act:
 
     # the conversation alone
 
-    def alone(self, expected: Expected | None) -> Outcome:
+    def restore_conversation_alone(self, expected: Expected | None) -> Outcome:
         if expected:
             expected(None)
         if not self.effects and not self.found.undoes and not self.found.redoes:
             return self.outcome
         op = self._begin(self.current.name if self.current else "", [])
         try:
-            self._converse()
+            self._restore_conversation()
         except (RewindError, OSError):
             self._end(op, ops.PARTIAL)
             raise
@@ -131,78 +131,78 @@ class _Act:
 
     # code, and the conversation with it
 
-    def with_code(self, expected: Expected | None) -> Outcome:
+    def restore_code(self, expected: Expected | None) -> Outcome:
         wanted = self.found.code
         assert wanted is not None
         with wanted.open(self.state) as source:
-            ready = get_ready(self.state, source, wanted, force=self.force, expected=expected,
-                              progress=self.progress)
+            staged = stage_restore(self.state, source, wanted, force=self.force, expected=expected,
+                                   progress=self.progress)
             try:
-                return self._go(ready)
+                return self._run_staged(staged)
             finally:
-                ready.close()
+                staged.close()
 
-    def _go(self, ready: Ready) -> Outcome:
-        outcome, plan = self.outcome, ready.plan
+    def _run_staged(self, staged: StagedRestore) -> Outcome:
+        outcome, plan = self.outcome, staged.plan
         outcome.code = plan
         outcome.remaining = [(k.path, k.reason) for k in plan.conflicts]
-        if self._is_there(plan) or self._is_refused(ready):
+        if self._has_nothing_to_do(plan) or self._is_refused(staged):
             # Of a fork that changed nothing here, the conversation comes all the same.
-            return outcome if plan.conflicts or not self.effects else self.alone(None)
+            return outcome if plan.conflicts or not self.effects else self.restore_conversation_alone(None)
         if not self.force:
-            refuse_unsaved(self.state, self.found, plan, ready.draft.snapshot)
-        before = self._before(ready)
+            refuse_unsaved(self.state, self.found, plan, staged.draft.snapshot)
+        before = self._ensure_backup(staged)
         assert self.found.code is not None
-        self.found.code.settle(self.state, ready.draft, plan, before)
-        op = self._begin(before, names_to_note(self.state, ready.source, plan))
+        self.found.code.create_checkpoint(self.state, staged.draft, plan, before)
+        op = self._begin(before, names_to_note(self.state, staged.source, plan))
         assert self.found.record is not None
-        outcome.remaining = ready.run(self.state, self.found.record)
-        outcome.kept_copy = ready.kept_copy
+        outcome.remaining = staged.run(self.state, self.found.record)
+        outcome.kept_copy = staged.kept_copy
         outcome.for_agent = self.found.code.for_agent(plan)
         outcome.notes += plan.notes
         try:
-            self._converse()
+            self._restore_conversation()
         except (RewindError, OSError) as error:
             self._end(op, ops.PARTIAL)
             raise ChatNotRestored(reason=getattr(error, "strerror", None) or error)
         self._end(op, ops.PARTIAL if outcome.failed else ops.DONE)
         return outcome
 
-    def _is_there(self, plan: RestorePlan) -> bool:
+    def _has_nothing_to_do(self, plan: RestorePlan) -> bool:
         """Nothing to do at all: not even the place where the project stands would change."""
         record = self.found.record
         return bool(not plan.changes and not self.effects and not self.found.resumes and record
                     and not self.found.undoes and not self.found.redoes
                     and (self._partial or (self.current and self.current.name == record.name)))
 
-    def _is_refused(self, ready: Ready) -> bool:
+    def _is_refused(self, staged: StagedRestore) -> bool:
         """A merge is done as a whole or not at all: not where it has conflicts, or nothing to do."""
-        plan, wanted = ready.plan, self.found.code
+        plan, wanted = staged.plan, self.found.code
         if not wanted or not wanted.merges or (plan.changes and not plan.conflicts):
             return False
         plan.changes.clear()
-        ready.applier.clean_up()
+        staged.applier.clean_up()
         return True
 
     @property
     def _partial(self) -> bool:
         return bool(self.found.code and self.found.code.paths)
 
-    def _before(self, ready: Ready) -> str:
+    def _ensure_backup(self, staged: StagedRestore) -> str:
         """The checkpoint that holds the code as it is now: the one that the project stands on, or a backup.
         The way back of a killed operation is the state before it first began."""
         current = self.current
         kept = outside.keep_present(self.state, self.effects, bool(self.found.resumes))
-        same = current and current.tree == ready.draft.snapshot.root
-        if kept or (ready.plan.changes and not same):
-            self.outcome.backup = self._write_backup(ready, kept)
+        same = current and current.tree == staged.draft.snapshot.root
+        if kept or (staged.plan.changes and not same):
+            self.outcome.backup = self._write_backup(staged, kept)
         if self.found.resumes:
             return self.found.resumes.here_before
         if self.outcome.backup:
             return self.outcome.backup.name
         return current.name if current else ""
 
-    def _write_backup(self, ready: Ready, kept: Outside) -> Record:
+    def _write_backup(self, staged: StagedRestore, kept: Outside) -> Record:
         from rewind.checkpoint.conversations.which_session import capture_current
 
         name = self.found.record.name if self.found.record else ""
@@ -213,7 +213,8 @@ class _Act:
             trigger: Trigger = {"event": self.found.command}
             if not about:
                 trigger["checkpoint"] = name
-            return write_record(self.state, ready.draft, "backup", f"Before {doing}", trigger, captured, kept)
+            return write_record(self.state, staged.draft, "backup", f"Before {doing}", trigger, captured,
+                                kept)
         except OSError as error:
             raise BackupFailed(reason=error.strerror or str(error))
 
@@ -251,12 +252,12 @@ class _Act:
         outcome.operation = op.id
         outcome.can_redo = redo_target(self.state, self.operations) is not None
 
-    def _converse(self) -> None:
+    def _restore_conversation(self) -> None:
         if self.conversation:
             self.conversation.run(self.outcome)
 
 
-def _conversation(state: State, found: Destination, force: bool) -> Conversation | None:
+def _make_conversation(state: State, found: Destination, force: bool) -> Conversation | None:
     if not found.conversation and not found.effects:
         return None
     from rewind.checkpoint.rewind.conversation.carry_out import Conversation

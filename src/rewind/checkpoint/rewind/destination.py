@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.log.operations import Operation
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.rewind.files.wanted import Wanted
+    from rewind.checkpoint.rewind.files.wanted import CodeToRestore
     from rewind.checkpoint.rewind.target import Request
     from rewind.errors import NothingBeforeCut
     from rewind.transcript.place.boundary import Prompt
@@ -29,7 +29,7 @@ class Destination:
         self.command = command
         self.request = request
         self.in_place = request.in_place
-        self.code: Wanted | None = None
+        self.code: CodeToRestore | None = None
         self.exact = True  # whether the code is that of the very moment
         self.conversation: ConversationPlan | None = None
         self.prompts: list[Prompt] = []  # that the conversation loses, newest last

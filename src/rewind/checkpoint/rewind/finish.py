@@ -8,7 +8,7 @@ from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.destination import Destination
 from rewind.checkpoint.rewind.effects.kind import OUTSIDE
-from rewind.checkpoint.rewind.files.wanted import Wanted, whole
+from rewind.checkpoint.rewind.files.wanted import CodeToRestore, whole
 from rewind.checkpoint.rewind.target import Request
 from rewind.errors import CheckpointNotFound, NoRestoreToUndo
 
@@ -25,7 +25,8 @@ def finish(state: State, request: Request, op: Operation) -> Destination:
         left = step.checkpoint if step else ""
         if op.command in (ops.REVERT, ops.APPLY, ops.ADOPT):
             left = op.here_before  # what goes was there before, and goes although it is ignored
-        found.code = Wanted(kept(state, op.checkpoint), op.paths, whole(state, left), request.skip_missing)
+        found.code = CodeToRestore(kept(state, op.checkpoint), op.paths, whole(state, left),
+                                   request.skip_missing)
     if op.command in (ops.UNDO_RESTORE, ops.REDO):
         found.effects = op.effects
         return found

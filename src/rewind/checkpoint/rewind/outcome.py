@@ -7,7 +7,7 @@ from rewind.checkpoint.rewind.files.file_plan import RestorePlan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rewind.checkpoint.conversations.bring_back import ConversationPlan, Done
+    from rewind.checkpoint.conversations.bring_back import ConversationPlan, ConversationResult
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.destination import Destination
 
@@ -25,7 +25,7 @@ class Outcome:
         self.code: RestorePlan | None = None  # None: the code was not touched
         self.backup: Record | None = None
         self.kept_copy: Record | None = None  # of what was written to files while they were replaced
-        self.conversation: Done | None = None
+        self.conversation: ConversationResult | None = None
         self.left: ConversationPlan | None = found.conversation  # the conversation that was cut, and where
         self.session: str | None = found.conversation.session_id if found.conversation else None
         self.prompts = found.prompts

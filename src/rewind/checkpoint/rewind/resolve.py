@@ -8,7 +8,7 @@ from rewind.checkpoint.rewind import target as targets
 from rewind.checkpoint.rewind.destination import Destination
 from rewind.checkpoint.rewind.effects import outside
 from rewind.checkpoint.rewind.effects.kind import OUTSIDE
-from rewind.checkpoint.rewind.files.wanted import Wanted
+from rewind.checkpoint.rewind.files.wanted import CodeToRestore
 from rewind.checkpoint.rewind.finish import finish
 from rewind.checkpoint.rewind.undo_and_redo import before_operation, before_undo, earlier_on_line
 from rewind.checkpoint.select.selectors import select
@@ -51,7 +51,7 @@ def _at_checkpoint(state: State, request: Request, target: targets.AtCheckpoint)
         return finish(state, request, half_done)
     found = Destination(ops.RESTORE, request)
     if request.wants_code:
-        found.code = Wanted(record, paths, None, request.skip_missing, named=True)
+        found.code = CodeToRestore(record, paths, None, request.skip_missing, named=True)
     if request.wants_conversation:
         _add_conversation(state, found, record)
     return found
@@ -70,13 +70,13 @@ def _add_conversation(state: State, found: Destination, record: Record) -> None:
 # what turns did, merged into the code of now
 
 def _merged(state: State, request: Request, target: targets.Merge) -> Destination:
-    from rewind.checkpoint.rewind.merge.merge_wanted import MergeWanted
+    from rewind.checkpoint.rewind.merge.merge_wanted import CodeToMerge
 
     half_done = state.operations().interrupted()
     if half_done and half_done.begun.get("request") == request.key():
         return finish(state, request, half_done)
     found = Destination(target.command, request)
-    found.code = wanted = MergeWanted(state, target)
+    found.code = wanted = CodeToMerge(state, target)
     found.about, found.notes = wanted.what(), wanted.notes()
     if isinstance(target, targets.Adopted) and request.wants_conversation:
         from rewind.checkpoint.rewind.merge.adopt import add_conversation

@@ -10,7 +10,7 @@ from rewind.checkpoint.records.source import Source, between
 from rewind.checkpoint.rewind.destination import Destination
 from rewind.checkpoint.rewind.files.left_alone import LeftAlone
 from rewind.checkpoint.rewind.files.plan_code import first_that_differs, unsaved
-from rewind.checkpoint.rewind.files.wanted import Wanted, whole
+from rewind.checkpoint.rewind.files.wanted import CodeToRestore, whole
 from rewind.checkpoint.rewind.finish import finish, kept
 from rewind.errors import NoRestoreToUndo, NotAStep, NothingToRedo, NothingToUndo, UnsavedEdits
 from rewind.snapshot.trees.tree import DIR
@@ -38,7 +38,7 @@ def earlier_on_line(state: State, request: Request, target: targets.EarlierOnLin
     if record is None or current is None:
         raise NothingToUndo()
     found = Destination(ops.UNDO, request)
-    found.code = Wanted(record)
+    found.code = CodeToRestore(record)
     passed = line[:[r.name for r in line].index(record.name)]
     found.notes += _ways_to_return(operations.undoable(), [r.name for r in passed], record.name)
     return found
@@ -63,13 +63,13 @@ def before_operation(state: State, request: Request, target: targets.BeforeOpera
     if code:
         paths = None if any(op.paths is None for op in code) else sorted(
             {path for op in code for path in op.paths or ()})
-        found.code = Wanted(kept(state, code[0].before), paths, whole(state, code[-1].checkpoint))
+        found.code = CodeToRestore(kept(state, code[0].before), paths, whole(state, code[-1].checkpoint))
         found.notes += _made_since(state, code[0])
-    found.effects = _turned_around(state, found.undoes)
+    found.effects = _inverse_effects(state, found.undoes)
     return found
 
 
-def _turned_around(state: State, undone: list[Operation]) -> list[Effect]:
+def _inverse_effects(state: State, undone: list[Operation]) -> list[Effect]:
     """What takes back what these operations did to conversations."""
     if not any(op.effects for op in undone):
         return []
@@ -127,8 +127,8 @@ def before_undo(state: State, request: Request, target: targets.BeforeUndo) -> D
     found = Destination(ops.REDO, request)
     found.redoes = op
     if op.before:
-        found.code = Wanted(kept(state, op.before), op.paths, whole(state, op.checkpoint))
-    found.effects = _turned_around(state, [op])
+        found.code = CodeToRestore(kept(state, op.before), op.paths, whole(state, op.checkpoint))
+    found.effects = _inverse_effects(state, [op])
     return found
 
 

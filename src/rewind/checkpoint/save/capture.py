@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint.project.locked import step_aside
+from rewind.checkpoint.project.locked import release_store_lock
 from rewind.fast.blake2 import digest
 from rewind.snapshot.git.head import git_head
 from rewind.snapshot.rules.gitfiles import work_tree_top
@@ -43,12 +43,12 @@ class Draft:
 
 
 def capture(state: State, rules: Rules, progress: Progress | None = None,
-            moment: Moment | None = None, *, aside: bool = True, trusting: bool = False,
+            moment: Moment | None = None, *, release_lock: bool = True, trusting: bool = False,
             all_read: Callable[[], None] | None = None) -> Draft:
     """Store the whole tree as it is now. The caller holds the lock, and has it again afterwards: the tree is
-    looked at and read while other places may write, unless not `aside`. `trusting`: a monitor's word that
-    nothing changed is enough; else it is checked. `all_read` is called once, when nothing more will be read
-    and the user's repository has been looked at."""
+    looked at and read while other places may write, unless not `release_lock`. `trusting`: a monitor's word
+    that nothing changed is enough; else it is checked. `all_read` is called once, when nothing more will be
+    read and the user's repository has been looked at."""
     if state.settings.get("storage.format") == "archive":
         return _capture_apart(state, rules, progress, moment, all_read)
     git: list[dict[str, str | None] | None] = []
@@ -67,10 +67,10 @@ def capture(state: State, rules: Rules, progress: Progress | None = None,
                     progress=progress, moment=moment, monitor=monitor, all_read=all_read)
 
     try:
-        if all_read and not (aside and state.can_step_aside()):
+        if all_read and not (release_lock and state.can_release_store_lock()):
             snapshot = look(note)
         else:
-            snapshot = _look_aside(state, look) if aside else look()
+            snapshot = _look_without_store_lock(state, look) if release_lock else look()
             note()
         rules_id = _put_rules(state, rules, store)
     except BaseException:
@@ -97,11 +97,11 @@ def _monitor(state: State, rules: Rules, trusting: bool) -> Monitor | None:
     return monitor_for(state, check=not trusting)
 
 
-def _look_aside(state: State, look: Callable[[], Snapshot]) -> Snapshot:
+def _look_without_store_lock(state: State, look: Callable[[], Snapshot]) -> Snapshot:
     """Meanwhile a collection may have deleted an object that was found in the store, or a hook of an earlier
     version, which knows no lock of a place, may have looked here: then once more, with the lock."""
     version = state.cache.version()
-    with step_aside(state):
+    with release_store_lock(state):
         snapshot = look()
     if state.cache.version() == version and state.objects.is_all_there():
         return snapshot
@@ -140,7 +140,7 @@ def _capture_apart(state: State, rules: Rules, progress: Progress | None, moment
     """An archive holds everything, so everything is read; nothing of it goes to the object store."""
     store = ObjectStore(state.project.path(f"temporary-{os.getpid()}.db"), create=True)
     try:
-        with step_aside(state):
+        with release_store_lock(state):
             snapshot = scan(state.root, rules, ScanCache(None), store, keep=True,
                             now_ns=state.lock_now_ns, progress=progress, moment=moment)
         git = _git(state)

@@ -69,7 +69,7 @@ def save(state: State, description: str = "", *, kind: str = "manual", if_change
         # Before the project is looked at, which may take longer than the agent's tool waits.
         kept = _keep_outside(state, outside, moment) if outside else {}
         # What is kept by now is in no checkpoint yet, and a collection could take it for unused.
-        draft = capture(state, state.rules(), progress, moment, aside=not kept, trusting=True,
+        draft = capture(state, state.rules(), progress, moment, release_lock=not kept, trusting=True,
                         all_read=all_read if waits else None)
         try:
             current = _here(state) if if_changed else None

@@ -101,7 +101,7 @@ class SessionCode:
 
     def __init__(self, state: State, session: SessionFile) -> None:
         self.session = session
-        self._reach = reaches(state)
+        self._last_past = last_past_sequences(state)
         self.records = [r for r in state.timeline.all() if r.kind != "backup"
                         and (r.shared or self._is_past(r))]
         self._sequences = [r.sequence for r in self.records]
@@ -119,12 +119,12 @@ class SessionCode:
             elif trigger.get("event") == "PreToolUse":
                 self._by_tool[trigger.get("toolUseId")] = record
         self._near = [[r for r in self.records if session_of(r) == id]
-                      for id in family(state, session.session_id)]
+                      for id in session_and_ancestors(state, session.session_id)]
         self._places: dict[str, int | None] = {}
 
     def _is_past(self, record: Record) -> bool:
         """Whether this place stood there once; not so of what was shared with it."""
-        return record.sequence <= self._reach.get(record.place, -1)
+        return record.sequence <= self._last_past.get(record.place, -1)
 
     def before(self, prompt: PromptAt) -> CodeAt | None:
         """The prompt's own checkpoint; that before its turn's first tool call; else the last one before."""
@@ -229,7 +229,7 @@ class SessionCode:
         return self._near[0][-1] if self._near and self._near[0] else None
 
 
-def reaches(state: State) -> dict[str, int]:
+def last_past_sequences(state: State) -> dict[str, int]:
     """Place -> the number of the last checkpoint there that belongs to the past of this place. A fork with a
     directory of its own goes on from another place's checkpoint."""
     found = {state.place: _ANY}
@@ -268,7 +268,7 @@ def turn_span(state: State, session: SessionFile, turn: int, offset: int) -> tup
     return before.record.name if before else None, after.name if after else None
 
 
-def family(state: State, session_id: str) -> list[str]:
+def session_and_ancestors(state: State, session_id: str) -> list[str]:
     """The session and those it was forked from: a fork begins with its parent's bytes."""
     return ancestors(session_id, state.forks().parent_of)
 

@@ -16,15 +16,15 @@ from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.upkeep.disk_use import disk_use
 from rewind.checkpoint.upkeep.due import note_collection
-from rewind.checkpoint.upkeep.pieces import Piece, give_back_space, let_others, take_bundles_apart
+from rewind.checkpoint.upkeep.pieces import Piece, give_back_space, take_bundles_apart, wait_for_others
 from rewind.checkpoint.upkeep.retention import (
     UNKNOWN,
     backups_in_use,
-    bridge,
     choose,
     mark,
     needed_because,
     never_collected,
+    reparent_children,
     sweep_kept_conversations,
 )
 from rewind.errors import StoreDamaged
@@ -118,7 +118,7 @@ class _Collection:
 
     def _mark(self, records: list[Record]) -> None:
         def step(what: str, done: int, total: int) -> None:
-            let_others(self.state, self.wait)
+            wait_for_others(self.state, self.wait)
             if self.progress:
                 self.progress(what, done, total)
 
@@ -163,8 +163,8 @@ class _Collection:
                 while self.chosen:
                     record = self.chosen.pop()
                     going.remove(record.name)
-                    bridge(state, parents, record.name, going)
-                    self._hand_down(record, going)
+                    reparent_children(state, parents, record.name, going)
+                    self._move_kept_files(record, going)
                     state.files.delete(record.name)
                     self.result.deleted.append(record.name)
                     if piece.is_over():
@@ -176,11 +176,11 @@ class _Collection:
         if os.path.isdir(state.files.folder):
             fsync_dir(state.files.folder)
 
-    def _hand_down(self, record: Record, going: set[str]) -> None:
+    def _move_kept_files(self, record: Record, going: set[str]) -> None:
         if record.data.get("outside"):
-            from rewind.checkpoint.records.outside import hand_down
+            from rewind.checkpoint.records.outside import move_kept_files_to_previous
 
-            heir = hand_down(self.state, record, going)
+            heir = move_kept_files_to_previous(self.state, record, going)
             mark(self.state, [heir] if heir else [], self.live)
 
     def _forget(self) -> None:
@@ -203,7 +203,7 @@ class _Collection:
         dead = iter([oid for oid in state.objects.ids() if oid not in self.live])
         more = True
         while more:
-            let_others(state, self.wait)
+            wait_for_others(state, self.wait)
             with Piece(state, self.wait) as piece:
                 self._catch_up()
                 more = self._delete_some(dead, piece)

@@ -70,7 +70,7 @@ class Pace:
             self.size = min(self.most, self.size * 2)
 
 
-def let_others(state: State, wait: float) -> None:
+def wait_for_others(state: State, wait: float) -> None:
     """Rest while somebody else is at work here: the processor and the disk are theirs, too. Not for ever:
     who has the lock for so long may be waiting for a person."""
     until = time.monotonic() + wait
@@ -121,7 +121,7 @@ def _replace_all(state: State, wait: float, pace: Pace, replace: Callable[[Objec
         with Piece(state, wait) as piece:
             replace(state.objects, found)
         pace.note(piece.seconds)
-        let_others(state, wait)
+        wait_for_others(state, wait)
         write_back(state.objects)
         found = after(found)
 
@@ -133,7 +133,7 @@ def take_bundles_apart(state: State, wait: float) -> None:
 
 def _take_apart(state: State, wait: float) -> None:
     for bundle, left in thin_bundles(state.objects):
-        let_others(state, wait)
+        wait_for_others(state, wait)
         with Piece(state, wait):
             unbundle(state.objects, bundle, left)
         write_back(state.objects)
@@ -144,7 +144,7 @@ def give_back_space(state: State, wait: float) -> None:
     pace = Pace(*_PAGES)
     free = free_pages(state.objects)
     while free:
-        let_others(state, wait)
+        wait_for_others(state, wait)
         with Piece(state, wait) as piece:
             shrink(state.objects, pace.size)
             left = free_pages(state.objects)

@@ -156,7 +156,7 @@ def protected_bytes(state: State) -> int:
     return sum(sizes.get(oid, 0) for oid in added) + sum(archive_size(state, r) for r in chosen)
 
 
-def bridge(state: State, parents: Lineage, name: str, going: Set[str]) -> None:
+def reparent_children(state: State, parents: Lineage, name: str, going: Set[str]) -> None:
     """Before a checkpoint goes, its children point to the nearest ancestor that stays. Who deletes the newest
     ones first leaves no child behind that a killed process had not come to."""
     heir = next((r.name for r in parents.line(name) if r.name != name and r.name not in going), None)

@@ -105,8 +105,8 @@ def _result(sharing: Sharing, args: Args, written: int | None) -> str:
 
 
 def _tell(sharing: Sharing, args: Args) -> None:
-    note(f"Sharing {safe(sharing.what.label)}.")
-    for text in sharing.what.notes:
+    note(f"Sharing {safe(sharing.selection.label)}.")
+    for text in sharing.selection.notes:
         note(text)
     _tell_secrets(sharing, args)
     for reason, what in (("ignored", "ignored by git; --with-ignored shares them"),
@@ -121,7 +121,7 @@ def _tell_secrets(sharing: Sharing, args: Args) -> None:
     lines = [f"{shown(one.path)}{f':{number}' if number else ''}: {kind}" for one in sharing.secret_files
              for kind, number in one.kinds]
     lines += [f"turn {said.turn or '?'}, line {said.line} of the conversation: {said.kind}"
-              for _, said in sharing.said]
+              for _, said in sharing.secrets_said]
     if not lines:
         return
     note("Secrets that will be shared:" if args.with_secrets
@@ -131,11 +131,12 @@ def _tell_secrets(sharing: Sharing, args: Args) -> None:
 
 def _json(sharing: Sharing, args: Args, written: int | None) -> ShareJson:
     said: list[SecretInLine] = [{"session": session, "turn": one.turn or None, "line": one.line,
-                                 "kind": one.kind} for session, one in sharing.said]
-    return {"what": sharing.what.label, "file": args.file, "bytes": written,
+                                 "kind": one.kind} for session, one in sharing.secrets_said]
+    return {"what": sharing.selection.label, "file": args.file, "bytes": written,
             "checkpoints": [one.record.name for one in sharing.package.checkpoints],
             "conversations": [{"session": c.session, "agent": c.agent, "turns": c.turns, "lines": c.lines}
                               for c in sharing.conversations],
             "contents": sharing.package.files, "unpackedBytes": sharing.package.size,
             "secrets": [*secrets_json(sharing.secret_files), *said], "withSecrets": args.with_secrets,
-            "leftOut": left_out_json(sharing.left_out), "notes": sharing.what.notes, "dryRun": args.dry_run}
+            "leftOut": left_out_json(sharing.left_out), "notes": sharing.selection.notes,
+            "dryRun": args.dry_run}

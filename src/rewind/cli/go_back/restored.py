@@ -15,8 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypedDict
 
-    from rewind.checkpoint.conversations.bring_back import Done, MadeFork
-    from rewind.checkpoint.records.source import Kept
+    from rewind.checkpoint.conversations.bring_back import ConversationResult, MadeFork
+    from rewind.checkpoint.records.source import KeptPath
     from rewind.checkpoint.rewind.files.file_plan import RestorePlan
     from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
@@ -119,7 +119,7 @@ def code_json(code: RestorePlan | None) -> CodeJson:
             "conflicts": [conflict_json(k) for k in code.conflicts] if code else []}
 
 
-def conflict_json(kept: Kept) -> Conflict:
+def conflict_json(kept: KeptPath) -> Conflict:
     """Of a merge, with the lines: the first, counted from 1, and how many."""
     lines = getattr(kept, "lines", None)
     more: _Lines = {} if lines is None else {
@@ -202,7 +202,7 @@ def outcome_json(outcome: Outcome) -> OutcomeJson:
             "dryRun": False}
 
 
-def conversation_json(done: Done | None) -> ConversationJson:
+def conversation_json(done: ConversationResult | None) -> ConversationJson:
     return {"fork": done.fork if done else None,
             "in_place": {"backup": done.backup} if done and not done.fork else None}
 
@@ -218,7 +218,7 @@ def tell_code(outcome: Outcome) -> None:
         note(f"{paint('not restored:', 'yellow', sys.stderr)} {shown(path)} ({explain(reason)})")
 
 
-def tell_conversation(done: Done | None) -> None:
+def tell_conversation(done: ConversationResult | None) -> None:
     """What happened to the conversation; `resume` says how to go on with it."""
     if done is None:
         return

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Optional, TypedDict
 
-    from rewind.checkpoint.records.source import Kept
+    from rewind.checkpoint.records.source import KeptPath
     from rewind.checkpoint.rewind.files.file_plan import RestorePlan
     from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
@@ -177,7 +177,7 @@ def _tell_done(outcome: Outcome, args: Args, failed: list[tuple[bytes, str]]) ->
     note("To undo: rewind undo-restore")
 
 
-def _print_settled(settled: list[Kept], args: Args,
+def _print_settled(settled: list[KeptPath], args: Args,
                    tell: Callable[[str], None] = print) -> None:
     for kept in settled:
         tell(f"{shown(kept.path)} ({kept.remark()}): {_SETTLED[_how(args)]}")

@@ -19,7 +19,7 @@ from rewind.words import age, plural, safe
 if TYPE_CHECKING:
     from typing import TypedDict
 
-    from rewind.checkpoint.conversations.only_here import Kept
+    from rewind.checkpoint.conversations.only_here import KeptConversation
     from rewind.checkpoint.conversations.session_tree import SessionInfo
     from rewind.transcript.read.index import SessionIndex, Turn
 
@@ -85,11 +85,11 @@ def run(args: Args) -> int:
     return 0
 
 
-def kept_json(kept: Kept) -> KeptJson:
+def kept_json(kept: KeptConversation) -> KeptJson:
     return {"session_id": kept.session_id, "agent": kept.agent, "checkpoint": kept.record.name}
 
 
-def tell_kept(kept: list[Kept]) -> None:
+def tell_kept(kept: list[KeptConversation]) -> None:
     if not kept:
         return
     note(f"{plural(len(kept), 'conversation')} that the agent has deleted; to bring one back:")

@@ -127,14 +127,14 @@ def _print_summary(controller: Controller, record: Record) -> None:
 
 
 def _print_incomplete(controller: Controller, record: Record) -> None:
-    lacks = controller.incomplete().get(record.name)
-    if lacks is None:
+    missing = controller.incomplete().get(record.name)
+    if missing is None:
         return
-    print(f"  {paint('incomplete: ' + lacks.text, 'red')}")
-    for path in lacks.paths[:_FIRST]:
+    print(f"  {paint('incomplete: ' + missing.text, 'red')}")
+    for path in missing.paths[:_FIRST]:
         print(f"  {'':<12}{paint('!', 'red')} {shown(path) or 'the whole tree'}")
-    if len(lacks.paths) > _FIRST:
-        print(f"  {'':<12}… and {lacks.files - _FIRST:,} more; `rewind validate` names all.")
+    if len(missing.paths) > _FIRST:
+        print(f"  {'':<12}… and {missing.files - _FIRST:,} more; `rewind validate` names all.")
 
 
 def _facts(record: Record, changed: _Changed, prompt: LastPrompt | None,
@@ -230,9 +230,9 @@ def _json(controller: Controller, record: Record, files: bool) -> JsonObject:
                                                    "moved": since.moved, "notes": since.notes()},
              "sessionId": record.session, "changes": changes,
              "prompt": prompt and {"session_id": prompt.session_id, "turn": prompt.turn, "text": prompt.text}}
-    lacks = controller.incomplete().get(record.name)
-    found["incomplete"] = {"files": lacks.files, "paths": [path_json(p) for p in lacks.paths],
-                           "chat": lacks.conversation} if lacks else None
+    missing = controller.incomplete().get(record.name)
+    found["incomplete"] = {"files": missing.files, "paths": [path_json(p) for p in missing.paths],
+                           "chat": missing.conversation} if missing else None
     if files:
         found["files"] = [_file_json(path, entry) for path, entry in controller.files(record.name)]
     return found

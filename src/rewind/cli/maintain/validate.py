@@ -23,7 +23,7 @@ from rewind.words import plural, safe, shown
 if TYPE_CHECKING:
     from typing import TypedDict
 
-    from rewind.checkpoint.project.damage import Lacks
+    from rewind.checkpoint.project.damage import MissingContent
     from rewind.checkpoint.repair.check_records import Problem
     from rewind.checkpoint.repair.repair import Repaired
     from rewind.cli.output.style import PathJson
@@ -130,9 +130,9 @@ def _repair_code(args: Args, done: Repaired) -> int:
 def _print_repaired(done: Repaired, dry_run: bool) -> None:
     for what, how in done.rescued:
         print(f"{paint('+', 'green')} {safe(what)}: {safe(how)}")
-    for name, lacks in sorted(done.lost.items()):
-        print(f"{paint('-', 'red')} {name} is incomplete: {lacks.text}")
-        for path in lacks.paths[:_SHOWN]:
+    for name, missing in sorted(done.lost.items()):
+        print(f"{paint('-', 'red')} {name} is incomplete: {missing.text}")
+        for path in missing.paths[:_SHOWN]:
             print(f"    {shown(path) or 'the whole tree'}")
     _print_problems(done.remaining)
     if done.quarantined and not dry_run:
@@ -155,9 +155,9 @@ def _print_ok(controller: Controller, deep: bool) -> None:
     print(f"{paint('ok', 'green')}: {plural(count, 'checkpoint')}" + (", all content read" if deep else ""))
 
 
-def _affected(found: dict[str, Lacks]) -> list[Affected]:
-    return [{"checkpoint": name, "files": lacks.files, "paths": [path_json(p) for p in lacks.paths],
-             "chat": lacks.conversation} for name, lacks in sorted(found.items())]
+def _affected(found: dict[str, MissingContent]) -> list[Affected]:
+    return [{"checkpoint": name, "files": missing.files, "paths": [path_json(p) for p in missing.paths],
+             "chat": missing.conversation} for name, missing in sorted(found.items())]
 
 
 def _exit_code(problems: list[Problem]) -> int:

@@ -45,7 +45,7 @@ def run(args: Args) -> int:
     note(f"{plural(code['fileCount'], 'file')}, {size(code['totalSize'])}, in {saved.record.name}")
     if controller.project.mode == "project" and not args.mode:
         note("The checkpoints are in the project, because this container's home directory is temporary."
-             if controller.home_is_thrown_away() else "The checkpoints are in the project (storage.mode).")
+             if controller.home_is_temporary() else "The checkpoints are in the project (storage.mode).")
     return 0
 
 

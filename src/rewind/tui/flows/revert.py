@@ -19,7 +19,7 @@ from rewind.words import plural, safe_lines
 
 if TYPE_CHECKING:
     from rewind.checkpoint.map.by_session import Item
-    from rewind.checkpoint.records.source import Kept
+    from rewind.checkpoint.records.source import KeptPath
     from rewind.checkpoint.rewind.outcome import Outcome as Done
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target
@@ -110,7 +110,7 @@ def _plan_lines(plan: Plan) -> list[Text]:
     return [*lines, *about_notes(plan.all_notes()), Text(""), Text(_STAYS, "dim")]
 
 
-def _remarked(sign: str, style: str, kept: Kept) -> Text:
+def _remarked(sign: str, style: str, kept: KeptPath) -> Text:
     return Text.assemble((sign, style), path(kept.path), (f"  ({kept.remark()})", "dim"))
 
 

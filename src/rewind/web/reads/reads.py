@@ -70,7 +70,7 @@ def sessions(controller: Controller, query: Query) -> answers.Sessions:
 def graph(controller: Controller, query: Query) -> answers.Graph:
     """What the sessions' own list does not tell of how they part."""
     infos = controller.sessions()
-    rewinds, at = controller.native_rewinds(infos), controller.stands_at(infos)
+    rewinds, at = controller.native_rewinds(infos), controller.turn_of_current_code(infos)
     return {"here": {"sessionId": at[0], "turn": at[1]} if at else None,
             "rewinds": [{"sessionId": id, "turn": one.turn, "left": one.left,
                          "prompt": one.first.prompt[:120], "timestamp": one.first.stamp}

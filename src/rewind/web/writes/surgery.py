@@ -13,7 +13,7 @@ from rewind.web.reads.paths import named_path, named_paths, planned_paths
 from rewind.web.reads.query import Query
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.records.source import Kept
+    from rewind.checkpoint.records.source import KeptPath
     from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.web.reads import parts
@@ -49,7 +49,7 @@ def merge_shape(controller: Controller, plan: Plan) -> parts.MergePlan:
             "notes": plan.all_notes(), "warnings": [], "stamp": plan.digest}
 
 
-def _clash(controller: Controller, kept: Kept, with_lines: bool) -> parts.Conflict:
+def _clash(controller: Controller, kept: KeptPath, with_lines: bool) -> parts.Conflict:
     places = getattr(kept, "lines", ())
     return {**shapes.with_reason(kept.path, kept.reason),
             "places": [_place(controller, kept.path, first, count, with_lines) for first, count in places]}

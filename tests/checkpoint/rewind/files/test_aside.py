@@ -197,7 +197,7 @@ def test_a_hook_of_an_earlier_version_may_look_meanwhile(repository: Repository)
         (main / "x" / "y" / "f").write_text("two, after the walk\n")
         time.sleep(NO_LONGER_RACY)
         with opened(repository, main) as other, locked_for_upkeep(other.state, "save", 0):
-            draft = capture(other.state, other.state.rules(), aside=False)
+            draft = capture(other.state, other.state.rules(), release_lock=False)
             write_record(other.state, draft, "auto", "of an earlier version")
 
     name = save_beside(repository, main, old_hook)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rewind.agents.registry import profile_named
 from rewind.checkpoint.changes.turn_changes import changes_between
-from rewind.checkpoint.conversations.session_tree import Life
+from rewind.checkpoint.conversations.session_tree import SessionActivity
 from rewind.checkpoint.futures.known.half_made import half_made
 from rewind.checkpoint.log.lineage import here
 from rewind.checkpoint.log.operations import UNDELETE, Operation
@@ -129,8 +129,8 @@ def pick_lane(known: list[Lane], text: str) -> Lane:
     raise FutureNotFound(name=text)
 
 
-class AtPlace:
-    """`with AtPlace(state, lane) as there:` opens the lane's own place."""
+class OpenPlace:
+    """`with OpenPlace(state, lane) as there:` opens the lane's own place."""
 
     def __init__(self, state: State, lane: Lane) -> None:
         project = state.project
@@ -143,11 +143,11 @@ class AtPlace:
         self._state.close()
 
 
-def look(state: State, lane: Lane) -> Lane:
+def read_progress(state: State, lane: Lane) -> Lane:
     """How far it has come: turns, changes, whether somebody is at work."""
     if lane.half_made or lane.half_removed:
         return lane
-    with AtPlace(state, lane) as there:
+    with OpenPlace(state, lane) as there:
         tip = here(there)
         lane.tip = tip.name if tip else ""
         file = session_of(there, lane)
@@ -155,7 +155,7 @@ def look(state: State, lane: Lane) -> Lane:
             total = open_turns(file.path, file.profile, there.derived).total
             began = lane.known_fork.get("rewindFromTurn")
             lane.turns = max(0, total - began) if isinstance(began, int) else total
-            lane.running, lane.busy = Life(there).of(file)
+            lane.running, lane.busy = SessionActivity(there).of(file)
         point = state.files.find(lane.point)
         lane.changes = changes_between(there, point, tip) if point and tip else None
     return lane
@@ -180,7 +180,7 @@ def resume_in(state: State, lane: Lane) -> str:
     from rewind.checkpoint.conversations.bring_back import resume_command
 
     check_whole(lane)
-    with AtPlace(state, lane) as there:
+    with OpenPlace(state, lane) as there:
         file = session_of(there, lane)
         if file:
             return resume_command(there, file.profile, file.session_id, file.path)

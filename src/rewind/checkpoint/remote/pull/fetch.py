@@ -25,9 +25,10 @@ _HEADER = 12  # bytes of a pack: four letters, version, number of objects
 
 def refs_there(repository: Repository, remote: Remote) -> dict[str, str]:
     """Name -> commit, of the refs that are ours; others of the same name space count for nothing."""
-    said = repository.talk(remote, "ls-remote", remote.name, "refs/rewind/*", most_bytes=64 << 20)
-    said.check()
-    lines = said.out.splitlines()
+    answer = repository.run_with_remote(remote, "ls-remote", remote.name, "refs/rewind/*",
+                                        most_bytes=64 << 20)
+    answer.check()
+    lines = answer.out.splitlines()
     if len(lines) > MOST_REFS:
         raise RemoteRefused(remote=remote.name, reason=f"it has {len(lines):,} refs.")
     found = {}
@@ -64,13 +65,13 @@ class Quarantine:
     def fetch(self, refs: dict[str, str], *, max_mb: int = DEFAULT_MB,
               progress: Progress | None = None) -> None:
         """Bring the refs of these names. git itself checks the form of every object."""
-        said = self.repository.talk(
+        answer = self.repository.run_with_remote(
             self.remote, "fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--progress",
             "--stdin", self.remote.name, progress=progress, most_bytes=max_mb << 20,
             data="".join(f"{name}:{name}\n" for name in sorted(refs)).encode())
-        if said.code:
-            self._refuse_if_bad(said.err, max_mb)
-        said.check()
+        if answer.code:
+            self._refuse_if_bad(answer.err, max_mb)
+        answer.check()
         self._measure(max_mb)
 
     def _refuse_if_bad(self, err: str, max_mb: int) -> None:

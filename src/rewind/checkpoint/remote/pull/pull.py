@@ -17,10 +17,10 @@ from rewind.checkpoint.remote.pull.fetch import (
 )
 from rewind.checkpoint.remote.pull.inbox import Inbox, Objects
 from rewind.checkpoint.remote.repository import Progress, Repository
-from rewind.checkpoint.rewind.effects.since import was_continued
+from rewind.checkpoint.rewind.effects.since import fork_was_continued
 from rewind.checkpoint.share.giving.outgoing import checkpoint_id
-from rewind.checkpoint.share.taking.arrive import Added, add, look
-from rewind.checkpoint.share.taking.conversations import Arrived
+from rewind.checkpoint.share.taking.arrive import Added, add, check_incoming
+from rewind.checkpoint.share.taking.conversations import ReceivedConversation
 from rewind.checkpoint.share.taking.incoming import Checked
 from rewind.checkpoint.upkeep.disk_use import REPOSITORY
 from rewind.errors import ArchiveRefused, FormatTooNew, RemoteFailed, RemoteRefused, RewindError
@@ -34,7 +34,7 @@ class Pulled:
 
     def __init__(self) -> None:
         self.records: list[Record] = []
-        self.conversations: list[Arrived] = []
+        self.conversations: list[ReceivedConversation] = []
         self.checkpoints = 0
         self.bytes = 0
         self.notes: list[str] = []
@@ -165,14 +165,14 @@ def _add(state: State, reader: _Reader, writer: _Writer, lane: str, pulled: Pull
         _archive_shorter(state, [one for one in added.conversations if one.is_new])
 
 
-def _archive_shorter(state: State, arrived: list[Arrived]) -> None:
+def _archive_shorter(state: State, received: list[ReceivedConversation]) -> None:
     """A conversation that could not go on in the session that it was here has come as another one: the
     shorter one steps back, unless somebody went on in it."""
     forks = state.forks()
-    for one in arrived:
+    for one in received:
         for known in [b for b in forks.all if (b.get("shared") or {}).get("session") == one.origin]:
             if known["sessionId"] != one.session and not known.get("archived") \
-                    and not was_continued(state, known):
+                    and not fork_was_continued(state, known):
                 forks.change(known["sessionId"], {"archived": True})
 
 
@@ -211,7 +211,7 @@ class _Reader:
 
     def check_again(self, writer: _Writer) -> None:
         writer.inbox.look_again(self._ids().__contains__)
-        writer.checked = look(self._state, writer.inbox)
+        writer.checked = check_incoming(self._state, writer.inbox)
 
     def _read(self, writer: str, refs: dict[str, str]) -> _Writer:
         commits = self._repository.checkpoints(refs.get(own_ref(writer, CHECKPOINTS), ""))
@@ -219,7 +219,7 @@ class _Reader:
         tip = refs.get(conversations, "")
         inbox = Inbox(self._remote.name, self._objects, commits, self._here.__contains__, tip.encode(),
                       self._sessions(tip, self._known.get(conversations, "")))
-        return _Writer(f"{self._remote.name}-{writer[:8]}", inbox, look(self._state, inbox))
+        return _Writer(f"{self._remote.name}-{writer[:8]}", inbox, check_incoming(self._state, inbox))
 
     def _sessions(self, new: str, old: str) -> list[str]:
         """Those whose conversation has changed."""

@@ -13,7 +13,7 @@ from rewind.checkpoint.remote.names import CHECKPOINTS, CONVERSATIONS, own_ref, 
 from rewind.checkpoint.remote.push.fast_import import FastImport
 from rewind.checkpoint.remote.push.outbox import Outbox
 from rewind.checkpoint.remote.push.sent import Sent
-from rewind.checkpoint.remote.repository import Progress, Repository, Said
+from rewind.checkpoint.remote.repository import GitAnswer, Progress, Repository
 from rewind.checkpoint.share.giving.conversations import OutConversation
 from rewind.checkpoint.share.giving.left_out import LeftOut, Policy
 from rewind.checkpoint.share.giving.outgoing import Outgoing, checkpoint_id
@@ -125,8 +125,8 @@ class Push:
 
     def _tell(self, outgoing: Outgoing, conversations: list[OutConversation]) -> None:
         self.pushed.left_out = list(outgoing.left_out.values())
-        self.pushed.secrets = [(one.session, said.kind, said.turn)
-                               for one in conversations for said in one.secrets]
+        self.pushed.secrets = [(one.session, secret.kind, secret.turn)
+                               for one in conversations for secret in one.secrets]
 
     def _not_there(self) -> list[str]:
         """The commits that the remote lacks, as far as is known here, oldest first."""
@@ -147,21 +147,22 @@ class Push:
         return self.pushed
 
     def _send(self, *refspecs: str) -> None:
-        said = self._talk(*refspecs)
-        rejected = [line for line in said.out.splitlines() if line.startswith("!")]
+        answer = self._git_push(*refspecs)
+        rejected = [line for line in answer.out.splitlines() if line.startswith("!")]
         if any("fetch first" in line or "non-fast-forward" in line for line in rejected):
             self._take_another_name()
-            said = self._talk(*(spec.replace(self._old, self.remotes.writer) for spec in refspecs))
-            rejected = [line for line in said.out.splitlines() if line.startswith("!")]
+            answer = self._git_push(*(spec.replace(self._old, self.remotes.writer) for spec in refspecs))
+            rejected = [line for line in answer.out.splitlines() if line.startswith("!")]
         if rejected:
-            reason = said.reason() if "remote" in said.err else rejected[0].rpartition("\t")[2]
+            reason = answer.reason() if "remote" in answer.err else rejected[0].rpartition("\t")[2]
             raise RemoteFailed(remote=self.remote.name, command="push", reason=reason)
-        said.check()
-        self.pushed.bytes += _bytes_sent(said.err)
+        answer.check()
+        self.pushed.bytes += _bytes_sent(answer.err)
 
-    def _talk(self, *refspecs: str) -> Said:
-        return self.repository.talk(self.remote, "push", "--porcelain", "--no-verify", "--progress",
-                                    self.remote.name, *refspecs, progress=self._progress)
+    def _git_push(self, *refspecs: str) -> GitAnswer:
+        return self.repository.run_with_remote(self.remote, "push", "--porcelain", "--no-verify",
+                                               "--progress", self.remote.name, *refspecs,
+                                               progress=self._progress)
 
     def _take_another_name(self) -> None:
         """A copy of this store, on another machine perhaps, has pushed under the same name. From here on they

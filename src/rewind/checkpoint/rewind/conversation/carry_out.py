@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from rewind.checkpoint.conversations.bring_back import (
-    check_ours,
+    check_in_session_directory,
     free_backup_name,
     make_fork,
     refuse_if_open,
@@ -16,7 +16,7 @@ from rewind.checkpoint.log.operations import FORK
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.destination import Destination
 from rewind.checkpoint.rewind.effects import effects
-from rewind.checkpoint.rewind.effects.kind import REWRITE, Done
+from rewind.checkpoint.rewind.effects.kind import REWRITE, EffectsResult
 from rewind.checkpoint.rewind.outcome import Outcome
 from rewind.errors import SessionInUse
 from rewind.transcript.kinds import kind_of
@@ -29,7 +29,7 @@ def announce(state: State, found: Destination) -> list[str]:
     """What would be done to conversations, in words; what would be refused is refused, or said."""
     notes = effects.announce(state, found.effects)
     if found.conversation and found.in_place and not found.start_anew:
-        check_ours(found.conversation.profile, found.conversation.original)
+        check_in_session_directory(found.conversation.profile, found.conversation.original)
         try:
             refuse_if_open(state, found.conversation, False)
         except SessionInUse as error:
@@ -69,7 +69,7 @@ class Conversation:
     def check(self) -> None:
         """Refuse before anything is touched."""
         if self.plan and self.found.in_place:
-            check_ours(self.plan.profile, self.plan.original)
+            check_in_session_directory(self.plan.profile, self.plan.original)
             refuse_if_open(self.state, self.plan, self.force)
         effects.check(self.state, self.found.effects, self.force)
 
@@ -80,12 +80,12 @@ class Conversation:
             return None
         found: WhereCut = {"agent": plan.profile.name, "path": plan.original, "offset": plan.cut.offset,
                            "leaf": plan.cut.leaf, "mark": plan.cut.mark, "inPlace": self.found.in_place}
-        if plan.home:
-            found["root"] = plan.home.root
+        if plan.fork_place:
+            found["root"] = plan.fork_place.root
         return found
 
     def run(self, outcome: Outcome) -> None:
-        result = Done()
+        result = EffectsResult()
         self.done = result.effects
         try:
             effects.do(self.state, [e for e in self.found.effects if not _is_made(e)], result)

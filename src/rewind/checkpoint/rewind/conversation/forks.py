@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rewind.agents.registry import profile_named
-from rewind.checkpoint.conversations.rename_fork import carry_title, title_change
+from rewind.checkpoint.conversations.rename_fork import title_change, write_title
 from rewind.checkpoint.conversations.session_tree import SessionInfo
 from rewind.checkpoint.conversations.trash import (
     bring_from_trash,
@@ -53,15 +53,15 @@ def rename(state: State, info: SessionInfo, name: str) -> None:
     name, before = checked_name(name), (info.known_fork or {}).get("name")
     effect: Effect = {"kind": RENAME, "sessionId": info.session_id, "before": before, "after": name,
                       **title_change(info, name)}
-    with logged(state, ops.RENAME, effect):
+    with logged_operation(state, ops.RENAME, effect):
         state.forks().change(info.session_id, _about(info, {"name": name}))
-        note = carry_title(state, effect) if "titleAfter" in effect else (  # or it keeps titles elsewhere
+        note = write_title(state, effect) if "titleAfter" in effect else (  # or it keeps titles elsewhere
             f"The name is Rewind's own: {info.file.profile.title}'s list keeps its title.")
     info.notes += [note] if note else []
 
 
 @contextmanager
-def logged(state: State, command: str, *done: Effect, resumes: str | None = None) -> Iterator[None]:
+def logged_operation(state: State, command: str, *done: Effect, resumes: str | None = None) -> Iterator[None]:
     """An operation about one fork. Of several that are deleted together each is one of its own. Where the
     process is interrupted, it has no end."""
     operations, current, sequence = state.operations(), here(state), state.timeline.last_sequence()
@@ -94,12 +94,12 @@ def _about(info: SessionInfo, changes: KnownFork) -> KnownFork:
 def delete(state: State, info: SessionInfo) -> None:
     """To the trash, from where `undelete` brings it back."""
     check_deletable(state, info)
-    effect = trashing(state, info.file)
-    with logged(state, ops.DELETE, effect):
+    effect = trash_effect(state, info.file)
+    with logged_operation(state, ops.DELETE, effect):
         move_to_trash(state, effect)
 
 
-def trashing(state: State, file: SessionFile) -> Effect:
+def trash_effect(state: State, file: SessionFile) -> Effect:
     return {"kind": TRASH, "sessionId": file.session_id, "agent": file.profile.name,
             "path": file.path, "trash": free_name(state, file.session_id)}
 
@@ -135,6 +135,6 @@ def undelete(state: State, session_id: str) -> str:
     if len({b["sessionId"] for b in found}) != 1:
         raise SessionNotFound(name=session_id, hint="`rewind forks list` shows what is in the trash.")
     check_free(state, found[0])
-    with logged(state, ops.UNDELETE, {"kind": UNTRASH, **found[0]}):
+    with logged_operation(state, ops.UNDELETE, {"kind": UNTRASH, **found[0]}):
         bring_from_trash(state, found[0])
     return str(found[0]["sessionId"])

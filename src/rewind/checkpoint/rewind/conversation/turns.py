@@ -14,7 +14,7 @@ from rewind.checkpoint.log.fork_code import replaced_code
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind import target as targets
 from rewind.checkpoint.rewind.destination import Destination
-from rewind.checkpoint.rewind.files.wanted import Wanted
+from rewind.checkpoint.rewind.files.wanted import CodeToRestore
 from rewind.checkpoint.rewind.finish import finish
 from rewind.checkpoint.rewind.target import Request
 from rewind.checkpoint.select.code_at import CodeAt, PromptAt, SessionCode, prompt_at
@@ -132,7 +132,7 @@ def _add_code(state: State, found: Destination, code: CodeAt | None) -> None:
             raise NothingBeforePrompt()
         found.notes.append("No checkpoint is from before that prompt, so the code stays as it is.")
         return
-    found.code, found.exact = Wanted(code.record), code.exact
+    found.code, found.exact = CodeToRestore(code.record), code.exact
     if not code.exact:
         minutes = round((time.time() - code.record.created) / 60)
         ago = f"{minutes} min ago" if minutes > 0 else "less than a minute ago"
@@ -224,7 +224,7 @@ def _after_the_last(state: State, found: Destination, session: SessionFile, row:
     if prompt:
         code = SessionCode(state, session).after_last(prompt)
         if code:
-            found.code, found.exact = Wanted(code.record), code.exact
+            found.code, found.exact = CodeToRestore(code.record), code.exact
         elif not found.request.wants_conversation:
             raise NothingBeforePrompt()
         else:
@@ -243,7 +243,7 @@ def _before_fork(state: State, request: Request, target: targets.BeforeFork) -> 
     found = Destination(ops.FORWARD, request)
     backup = replaced_code(state).get(info.session_id) if request.wants_code else None
     if backup:
-        found.code = Wanted(state.files.read(backup))
+        found.code = CodeToRestore(state.files.read(backup))
     elif request.wants_code:
         found.notes.append("The code stays as it is: making this fork left it alone, or that was undone.")
     return found

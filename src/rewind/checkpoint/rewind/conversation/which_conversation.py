@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from rewind.agents.registry import is_under_root, profile_named
-from rewind.checkpoint.conversations.bring_back import ConversationPlan, Home, made_of, plan_of_record
+from rewind.checkpoint.conversations.bring_back import (
+    ConversationPlan,
+    ForkPlace,
+    plan_of_record,
+    size_and_stamp_of,
+)
 from rewind.checkpoint.log import operations as ops
 from rewind.checkpoint.log.operations import Operation
 from rewind.checkpoint.project.state import State
@@ -24,7 +29,7 @@ def add_of_record(state: State, found: Destination, record: Record) -> None:
     try:
         found.conversation = plan = plan_of_record(state, record, to_resume=True)
         if record.place != state.place and folder_for(plan.profile, state.project.root, plan.original):
-            plan.home = Home(state.project.root, state.place)  # it goes on where its code is
+            plan.fork_place = ForkPlace(state.project.root, state.place)  # it goes on where its code is
     except RewindError as error:
         if needed:
             raise
@@ -48,7 +53,7 @@ def finish_conversation(state: State, found: Destination, op: Operation) -> None
         if effect.get("kind") != OUTSIDE and was_done(effect):
             path = str(effect.get("path"))
             # Noted again, so that undoing this takes it back.
-            found.effects.append({**effect, **made_of(str(effect["path"]))})
+            found.effects.append({**effect, **size_and_stamp_of(str(effect["path"]))})
             found.notes.append("The conversation was brought back before the interruption:"
                                f" {effect.get('sessionId') or session_id_of(path, profile)}")
             return
@@ -61,7 +66,7 @@ def finish_conversation(state: State, found: Destination, op: Operation) -> None
     found.conversation = ConversationPlan(profile, original, original, Cut(offset, wanted.get("leaf"), True,
                                                            mark if isinstance(mark, dict) else None))
     if wanted.get("root"):
-        found.conversation.home = Home(state.project.root, state.place)
+        found.conversation.fork_place = ForkPlace(state.project.root, state.place)
     try:
         found.conversation.check()
     except TranscriptRewritten as error:

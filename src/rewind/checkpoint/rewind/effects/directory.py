@@ -19,7 +19,7 @@ from rewind.checkpoint.futures.known.directory import (
     make_place,
 )
 from rewind.checkpoint.futures.known.half_made import Making, half_made, remove_half_made
-from rewind.checkpoint.rewind.effects.kind import MKDIR, RMDIR, Done, EffectKind
+from rewind.checkpoint.rewind.effects.kind import MKDIR, RMDIR, EffectKind, EffectsResult
 from rewind.checkpoint.rewind.files.elsewhere import write_elsewhere
 from rewind.errors import RewindError
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _NOTHING: KnownFork = {"removed": None, "aside": None, "clearing": None}
 
 
-def removal(lane: Lane, checkpoint: str) -> Effect:
+def removal_effect(lane: Lane, checkpoint: str) -> Effect:
     return {"kind": RMDIR, "sessionId": lane.session_id, "name": lane.name, "dir": lane.dir,
             "place": lane.place, "checkpoint": checkpoint, "aside": _free_name(lane.dir)}
 
@@ -47,7 +47,7 @@ def _free_name(folder: str) -> str:
         number += 1
 
 
-def turned_around(effect: Effect) -> Effect | None:
+def inverse_effect(effect: Effect) -> Effect | None:
     """None where no checkpoint holds what was in it, or the log was spoiled."""
     texts = [effect.get(key) for key in ("sessionId", "name", "dir", "place", "checkpoint")]
     if not all(isinstance(text, str) and text for text in texts) or not os.path.isabs(str(effect["dir"])):
@@ -96,7 +96,7 @@ def _is_back(state: State, effect: Effect) -> bool:
         state, state.files.read(str(effect["checkpoint"])), folder, str(effect["place"]))
 
 
-def _come_from_aside(state: State, session: str, folder: str) -> bool:
+def _move_back(state: State, session: str, folder: str) -> bool:
     """Whether a removal was killed before it deleted anything."""
     aside = str((state.forks().find(session) or {}).get("aside") or "")
     if not aside or not (os.path.isdir(aside) or os.path.isdir(folder)):
@@ -130,7 +130,7 @@ def write_directory(state: State, effect: Effect) -> None:
 
 class _Directory(EffectKind):
     def inverse(self, state: State, effect: Effect, chosen: list[Effect]) -> Effect | None:
-        return turned_around(effect)
+        return inverse_effect(effect)
 
 
 class Rmdir(_Directory):
@@ -138,7 +138,7 @@ class Rmdir(_Directory):
         folder = effect["dir"]
         return [f"Would remove the fork's directory: {folder}"] if os.path.isdir(str(folder)) else []
 
-    def do(self, state: State, effect: Effect, done: Done) -> Effect | None:
+    def do(self, state: State, effect: Effect, done: EffectsResult) -> Effect | None:
         """To take back that it was brought back: only where that loses nothing."""
         folder = str(effect["dir"])
         _clear_half_made(state, folder)
@@ -155,9 +155,9 @@ class Mkdir(_Directory):
     def announce(self, state: State, effect: Effect) -> list[str]:
         return [f"Would bring the fork's directory back: {effect['dir']}"]
 
-    def do(self, state: State, effect: Effect, done: Done) -> Effect | None:
+    def do(self, state: State, effect: Effect, done: EffectsResult) -> Effect | None:
         folder, session = str(effect["dir"]), str(effect["sessionId"])
-        if not _come_from_aside(state, session, folder) and not _is_back(state, effect):
+        if not _move_back(state, session, folder) and not _is_back(state, effect):
             if os.path.isdir(folder) and os.listdir(folder) and not _is_half_made(state, folder):
                 done.lacking = True
                 done.notes.append(

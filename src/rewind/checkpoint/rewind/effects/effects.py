@@ -16,8 +16,8 @@ from rewind.checkpoint.rewind.effects.kind import (
     SWAP,
     TRASH,
     UNTRASH,
-    Done,
     EffectKind,
+    EffectsResult,
 )
 from rewind.checkpoint.rewind.effects.outside import OutsideFiles
 from rewind.checkpoint.rewind.effects.renamed import Rename
@@ -70,7 +70,7 @@ def announce(state: State, effects: list[Effect]) -> list[str]:
     return [text for effect in effects for text in _kind(effect).announce(state, effect)]
 
 
-def do(state: State, effects: list[Effect], done: Done) -> None:
+def do(state: State, effects: list[Effect], done: EffectsResult) -> None:
     for effect in effects:
         logged = _kind(effect).do(state, effect, done)
         if logged:

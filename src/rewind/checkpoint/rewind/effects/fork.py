@@ -15,8 +15,8 @@ from rewind.checkpoint.conversations.trash import (
     is_free,
     move_to_trash,
 )
-from rewind.checkpoint.rewind.effects.kind import TRASH, UNTRASH, Done, EffectKind
-from rewind.checkpoint.rewind.effects.since import was_continued
+from rewind.checkpoint.rewind.effects.kind import TRASH, UNTRASH, EffectKind, EffectsResult
+from rewind.checkpoint.rewind.effects.since import fork_was_continued
 from rewind.errors import NotAFork
 from rewind.transcript.names import is_session_id
 from rewind.transcript.place.cut import Cut
@@ -61,7 +61,7 @@ class Fork(_Present):
         return ([f"Would bring the backup back as a fork, because the session went on: {effect['original']}"]
                 if effect.get("of") else [])
 
-    def do(self, state: State, effect: Effect, done: Done) -> Effect | None:
+    def do(self, state: State, effect: Effect, done: EffectsResult) -> Effect | None:
         backup, session = str(effect.get("of")), str(effect["sessionId"])
         profile = profile_named(str(effect.get("agent")), state.project.home)
         if os.path.dirname(backup) != state.project.path(BACKUPS) or os.path.islink(backup):
@@ -82,7 +82,7 @@ class Untrash(_Present):
         there = holds(state, effect) or os.path.lexists(str(effect.get("path")))
         return [f"Would bring the fork back: {session}" if there else _GONE + session]
 
-    def do(self, state: State, effect: Effect, done: Done) -> Effect | None:
+    def do(self, state: State, effect: Effect, done: EffectsResult) -> Effect | None:
         profile, path, session = checked_fork(state, effect)
         if holds(state, effect) and is_free(path, profile):
             bring_from_trash(state, effect)
@@ -105,10 +105,10 @@ class Trash(EffectKind):
         if not os.path.lexists(str(effect.get("path"))):
             return []
         session = str(effect.get("sessionId"))
-        return [f"Would keep the fork, because it was continued: {session}" if was_continued(state, effect)
-                else f"Would move the fork to the trash: {session}"]
+        return [f"Would keep the fork, because it was continued: {session}"
+                if fork_was_continued(state, effect) else f"Would move the fork to the trash: {session}"]
 
-    def do(self, state: State, effect: Effect, done: Done) -> Effect | None:
+    def do(self, state: State, effect: Effect, done: EffectsResult) -> Effect | None:
         try:
             _, path, session = checked_fork(state, effect)
         except NotAFork as error:
@@ -117,7 +117,7 @@ class Trash(EffectKind):
         if not os.path.lexists(path):
             # Killed after this was done; or somebody has deleted it.
             return effect if holds(state, effect) else None
-        if was_continued(state, effect):
+        if fork_was_continued(state, effect):
             done.notes.append(f"Kept the fork, because it was continued: {session}")
             return None
         move_to_trash(state, effect)

@@ -24,7 +24,7 @@ TRASH, UNTRASH, REWRITE, SWAP, RENAME = "trash", "untrash", "rewrite", "swap", "
 RMDIR, MKDIR, OUTSIDE = "rmdir", "mkdir", "outside"
 
 
-class Done:
+class EffectsResult:
     """What was done: for the log, for the person, and whether something could not be had."""
 
     def __init__(self) -> None:
@@ -57,6 +57,6 @@ class EffectKind:
         """What doing it would do, in words."""
         return []
 
-    def do(self, state: State, effect: Effect, done: Done) -> Effect | None:
+    def do(self, state: State, effect: Effect, done: EffectsResult) -> Effect | None:
         """It may have been done already by a process that was killed then. Returns what is to be logged."""
         raise NotImplementedError(effect["kind"])

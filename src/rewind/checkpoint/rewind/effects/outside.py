@@ -11,17 +11,17 @@ import os
 from rewind.checkpoint.records.outside import (
     FIELD,
     MADE_BY,
-    Kept,
+    KeptFile,
     fields,
     from_json,
     has_kept,
     identity,
     kept_outside,
-    look,
     may_be_kept,
+    read_outside_file,
 )
 from rewind.checkpoint.records.record import Record
-from rewind.checkpoint.rewind.effects.kind import OUTSIDE, Done, EffectKind
+from rewind.checkpoint.rewind.effects.kind import OUTSIDE, EffectKind, EffectsResult
 from rewind.errors import ChangedSincePlan, RewindError
 from rewind.snapshot.apply.applier import Applier
 from rewind.snapshot.trees.change import Change
@@ -64,9 +64,9 @@ def add(state: State, found: Destination) -> None:
                            " --outside brings them back")
 
 
-def _as_at(state: State, record: Record) -> tuple[list[Kept], int]:
+def _as_at(state: State, record: Record) -> tuple[list[KeptFile], int]:
     """Each file as it was at a checkpoint; and how many somebody else kept."""
-    wanted: dict[bytes, Kept] = {}
+    wanted: dict[bytes, KeptFile] = {}
     strangers: set[bytes] = set()
     later = [r for r in state.timeline.with_field(FIELD, record.sequence) if r.place == state.place]
     mine = identity(state.project.home) if later else ""
@@ -83,7 +83,7 @@ def renew(effect: Effect) -> None:
     """Look at the files as they are: what there is to do, and what each holds before."""
     files: list[ChangedOutside] = []
     for one in _files(effect):
-        now = look(os.fsencode(one["path"]))
+        now = read_outside_file(os.fsencode(one["path"]))
         if now.skipped or not _is_as(now, one["after"]):
             files.append({**one, "before": now.to_json()})
     effect["files"] = files
@@ -95,7 +95,7 @@ def _files(effect: Effect) -> list[ChangedOutside]:
             ] if isinstance(found, list) else []
 
 
-def _is_as(now: Kept, wanted: object) -> bool:
+def _is_as(now: KeptFile, wanted: object) -> bool:
     other = from_json(wanted)
     return other is not None and not now.skipped and now.entry == other.entry
 
@@ -130,10 +130,10 @@ def _announced(effect: Effect) -> list[str]:
 def keep_present(state: State, effects: list[Effect], resumed: bool) -> Outside:
     """Store what the files hold now: fields for the backup, without which nothing is written. Of an operation
     that was killed, what was there before stays what its log says. The caller holds the lock."""
-    kept: dict[bytes, Kept] = {}
+    kept: dict[bytes, KeptFile] = {}
     for effect in effects:
         for one in _files(effect) if effect.get("kind") == OUTSIDE else ():
-            now = look(os.fsencode(one["path"]), state.objects)
+            now = read_outside_file(os.fsencode(one["path"]), state.objects)
             if not now.skipped:
                 kept[now.path] = now
             if not resumed or "before" not in one:
@@ -146,7 +146,7 @@ def _bring(state: State, one: ChangedOutside) -> list[str]:
     if wanted is None:
         return []
     path = os.fsdecode(wanted.path)
-    now = look(wanted.path)
+    now = read_outside_file(wanted.path)
     if not may_be_kept(state.project, path):
         reason = _MOVED
     elif now.skipped:
@@ -158,7 +158,7 @@ def _bring(state: State, one: ChangedOutside) -> list[str]:
     return [f"not restored: {path} ({reason})"] if reason else []
 
 
-def _write(state: State, wanted: Kept, now: Kept) -> str:
+def _write(state: State, wanted: KeptFile, now: KeptFile) -> str:
     """Why it could not be done, if so."""
     folder, name = os.path.split(wanted.path)
     same = wanted.entry and now.entry and wanted.entry.same_content(now.entry)
@@ -187,7 +187,7 @@ class OutsideFiles(EffectKind):
     def announce(self, state: State, effect: Effect) -> list[str]:
         return _announced(effect)
 
-    def do(self, state: State, effect: Effect, done: Done) -> Effect | None:
+    def do(self, state: State, effect: Effect, done: EffectsResult) -> Effect | None:
         if effect.get("by") != identity(state.project.home):
             done.lacking = True
             done.notes.append(_STRANGERS)

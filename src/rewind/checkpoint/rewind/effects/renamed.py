@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rewind.checkpoint.conversations.rename_fork import carry_title
-from rewind.checkpoint.rewind.effects.kind import Done, EffectKind
+from rewind.checkpoint.conversations.rename_fork import write_title
+from rewind.checkpoint.rewind.effects.kind import EffectKind, EffectsResult
 
 if TYPE_CHECKING:
     from rewind.checkpoint.log.line import Effect
@@ -24,8 +24,8 @@ class Rename(EffectKind):
     def announce(self, state: State, effect: Effect) -> list[str]:
         return [f"Would rename the fork to \"{effect.get('after') or ''}\": {effect.get('sessionId')}"]
 
-    def do(self, state: State, effect: Effect, done: Done) -> Effect | None:
+    def do(self, state: State, effect: Effect, done: EffectsResult) -> Effect | None:
         state.forks().change(str(effect["sessionId"]), {"name": effect.get("after")})
-        note = carry_title(state, effect)
+        note = write_title(state, effect)
         done.notes += [note] if note else []
         return effect

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 from rewind.agents.registry import profile_named
 from rewind.checkpoint.conversations.bring_back import (
     BACKUPS,
-    check_ours,
+    check_in_session_directory,
     free_backup_name,
-    made_of,
+    size_and_stamp_of,
     stamp_of,
 )
 from rewind.checkpoint.conversations.trash import move_file
 from rewind.checkpoint.conversations.which_session import recorded_session
 from rewind.checkpoint.log.operations import FORK
 from rewind.checkpoint.project.unfinished import Unfinished
-from rewind.checkpoint.rewind.effects.kind import REWRITE, SWAP, Done, EffectKind
-from rewind.checkpoint.rewind.effects.since import went_on
+from rewind.checkpoint.rewind.effects.kind import REWRITE, SWAP, EffectKind, EffectsResult
+from rewind.checkpoint.rewind.effects.since import rewritten_session_was_continued
 from rewind.errors import NotAFork
 from rewind.files import make_private_dir
 from rewind.transcript.kinds import kind_of
@@ -41,7 +41,7 @@ class _Replaced(EffectKind):
     def inverse(self, state: State, effect: Effect, chosen: list[Effect]) -> Effect | None:
         path = str(effect.get("path"))
         put = effect.get("backup") if effect["kind"] == REWRITE else effect.get("kept")
-        if put and os.path.lexists(put) and went_on(state, effect):
+        if put and os.path.lexists(put) and rewritten_session_was_continued(state, effect):
             # What was said since must not disappear: the backup comes back beside it.
             profile = profile_named(str(effect.get("agent")), state.project.home)
             session = kind_of(profile).new_session_id()
@@ -97,15 +97,15 @@ class Swap(_Replaced):
                  else f"Would put the backup in the transcript's place: {effect.get('path')}"]
         return found + ([f"Refused without --force: {refused}"] if refused else [])
 
-    def do(self, state: State, effect: Effect, done: Done) -> Effect | None:
+    def do(self, state: State, effect: Effect, done: EffectsResult) -> Effect | None:
         path, put, kept = str(effect["path"]), effect.get("put"), effect.get("kept")
         profile = profile_named(str(effect.get("agent")), state.project.home)
-        check_ours(profile, path)
+        check_in_session_directory(profile, path)
         for backup in (put, kept):
             if backup and (os.path.dirname(backup) != state.project.path(BACKUPS) or os.path.islink(backup)):
                 raise NotAFork(path=backup)
         if same_bytes(path, put) if put else not os.path.lexists(path):
-            return {**effect, **(made_of(path) if put else {})}  # killed after this was done
+            return {**effect, **(size_and_stamp_of(path) if put else {})}  # killed after this was done
         if put and not os.path.lexists(put):
             done.lacking = True
             done.notes.append(_BACKUP_GONE + put)
@@ -119,7 +119,7 @@ class Swap(_Replaced):
                 put_back(put, path, kept, lambda: None)
             done.notes.append("Swapped the transcript with its backup."
                                 + (f" What it held until now is in {kept}" if kept else ""))
-            return {**effect, **made_of(path)}
+            return {**effect, **size_and_stamp_of(path)}
         make_private_dir(state.project.path(BACKUPS))
         move_file(path, str(kept))  # there was no such file before
         done.notes.append(f"Moved the transcript away; it did not exist before. It is in {kept}")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.project.known_forks import KnownFork
 
 
-def was_continued(state: State, fork: Effect | KnownFork) -> bool:
+def fork_was_continued(state: State, fork: Effect | KnownFork) -> bool:
     """Whether something was said in a fork since it was made, or a client has it open."""
     profile, session = _profile(state, fork), str(fork.get("sessionId"))
     if is_open(profile, session, recorded_session(state, session)):
@@ -32,7 +32,7 @@ def was_continued(state: State, fork: Effect | KnownFork) -> bool:
     return _said_since(str(fork.get("path")), profile, known)
 
 
-def went_on(state: State, effect: Effect) -> bool:
+def rewritten_session_was_continued(state: State, effect: Effect) -> bool:
     """Whether something was said in a rewritten transcript since."""
     path, backup = str(effect.get("path")), effect.get("backup")
     if not os.path.lexists(path) or effect.get("made") == stamp_of(path):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.records.source import Kept
+from rewind.checkpoint.records.source import KeptPath
 from rewind.errors import StoreDamaged
 from rewind.paths import is_state_path
 from rewind.snapshot.scan.sqlite_files import main_of
@@ -35,8 +35,8 @@ class RestorePlan:
     def __init__(self, checkpoint: str) -> None:
         self.checkpoint = checkpoint
         self.changes: list[Change] = []
-        self.kept: list[Kept] = []
-        self.settled: list[Kept] = []  # conflicts of a merge that the person said how to settle
+        self.kept: list[KeptPath] = []
+        self.settled: list[KeptPath] = []  # conflicts of a merge that the person said how to settle
         self.unknown: list[bytes] = []  # must be captured before anything can be said of them
         self.foreign: list[bytes] = []  # changed since where we stand; only the backup will have them
         self.mine: set[bytes] = set()  # changed by a person between turns since the checkpoint
@@ -56,7 +56,7 @@ class RestorePlan:
         return sorted(gone - set(self.written))
 
     @property
-    def conflicts(self) -> list[Kept]:
+    def conflicts(self) -> list[KeptPath]:
         return [k for k in self.kept if k.conflict]
 
     def lines(self) -> list[tuple[str, bytes, str]]:
@@ -127,7 +127,7 @@ class _Planner:
     def compare(self, folder: bytes, then: Tree, now: Tree) -> None:
         check_depth(folder)
         if now.partial and not then.partial:
-            self.plan.kept.append(Kept(folder, now.partial.decode()))
+            self.plan.kept.append(KeptPath(folder, now.partial.decode()))
         # Where both are equal there is nothing to do; what is in another place is kept and told all the same.
         for name in sorted({*then.entries, *now.entries}) if self.places else then.differing(now):
             path = folder + b"/" + name if folder else name
@@ -156,7 +156,7 @@ class _Planner:
         """An earlier version captured a linked work tree as part of the one around it."""
         if path not in self.places:
             return False
-        self.plan.kept.append(Kept(path, ANOTHER_PLACE))
+        self.plan.kept.append(KeptPath(path, ANOTHER_PLACE))
         return True
 
     # the checkpoint has it
@@ -171,7 +171,7 @@ class _Planner:
         elif not covered:
             # Only something below is meant, and then or now this was no directory.
             if target.kind == DIR:
-                self.plan.kept.append(Kept(path, NO_DIRECTORY, conflict=True))
+                self.plan.kept.append(KeptPath(path, NO_DIRECTORY, conflict=True))
             elif present.kind == DIR:
                 self.compare(path, EMPTY, self.now_trees(present.ref))
         elif target.kind == DIR:
@@ -191,7 +191,7 @@ class _Planner:
         else:
             del self.plan.changes[mark:]
             del self.plan.kept[kept:]
-            self.plan.kept.append(Kept(path, IN_THE_WAY, conflict=True))
+            self.plan.kept.append(KeptPath(path, IN_THE_WAY, conflict=True))
 
     def _add(self, path: bytes, target: TreeEntry, present: TreeEntry | None = None) -> None:
         if target.kind == UNCOVERED:
@@ -213,7 +213,7 @@ class _Planner:
             self._ask_for(path, target)
             self._ask_for_more(path)
         elif self.paths.covers(path) or target.kind == DIR:
-            self.plan.kept.append(Kept(path, present.ref.decode(), conflict=True))
+            self.plan.kept.append(KeptPath(path, present.ref.decode(), conflict=True))
 
     def _was_looked_for(self, path: bytes) -> bool:
         """Looked for and not found: then it is not there. A way to what is named is not asked for itself."""
@@ -286,10 +286,10 @@ class _Planner:
         """Plan to remove what came after the checkpoint; False when some of it stays."""
         if present.kind == UNCOVERED:
             if not (present.ref in _PASSING and self._ask_for_more(path)):
-                self.plan.kept.append(Kept(path, present.ref.decode()))
+                self.plan.kept.append(KeptPath(path, present.ref.decode()))
             return False
         if self.skipped(path, present, rule_path or path):
-            self.plan.kept.append(Kept(path, IGNORED_NEWCOMER))
+            self.plan.kept.append(KeptPath(path, IGNORED_NEWCOMER))
             return False
         if present.kind == DIR:
             return self._remove_dir(path, present, in_the_way=in_the_way)

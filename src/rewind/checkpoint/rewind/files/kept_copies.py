@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.records.record import Code, Record
     from rewind.store.blobs import BlobSink
 
-class Unasked:
+class StoreEverything:
     """A sink that is given everything. While a restore writes files, others may write to the store: what is
     there now, and in no checkpoint, may be collected before ours is made."""
 

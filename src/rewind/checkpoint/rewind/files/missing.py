@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.records.source import Kept, Source
+from rewind.checkpoint.records.source import KeptPath, Source
 from rewind.checkpoint.rewind.files.file_plan import RestorePlan
 from rewind.errors import StoreDamaged
 from rewind.snapshot.trees.change import Change
@@ -21,7 +21,7 @@ def leave_out_missing(source: Source, plan: RestorePlan) -> None:
         lost |= {path for path, entry in [(b".", TreeEntry(DIR, 0, 0, source.record.tree)),
                                           *every_path(source.record.tree, source.tree)]
                  if entry.kind == DIR and source.tree(entry.ref).partial == MISSING}
-    plan.kept += [Kept(path, MISSING.decode(), conflict=True) for path in sorted(lost - kept_paths)]
+    plan.kept += [KeptPath(path, MISSING.decode(), conflict=True) for path in sorted(lost - kept_paths)]
 
 
 def _is_there(change: Change, source: Source) -> bool:

@@ -6,12 +6,12 @@ import os
 
 from rewind.checkpoint.log.lineage import here
 from rewind.checkpoint.records import torn
-from rewind.checkpoint.records.source import Kept, Source
+from rewind.checkpoint.records.source import KeptPath, Source
 from rewind.checkpoint.rewind.files import git_since, open_files
 from rewind.checkpoint.rewind.files.file_plan import MAX_CHANGES, RestorePlan, plan_restore
 from rewind.checkpoint.rewind.files.left_alone import LeftAlone
 from rewind.checkpoint.rewind.files.missing import leave_out_missing
-from rewind.checkpoint.rewind.files.wanted import Wanted
+from rewind.checkpoint.rewind.files.wanted import CodeToRestore
 from rewind.errors import (
     PathNotFound,
     StoreDamaged,
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 PATIENCE = 3  # rounds of "this is not captured yet" before it is left alone
 
 
-def plan_code(state: State, wanted: Wanted) -> tuple[RestorePlan, Snapshot]:
+def plan_code(state: State, wanted: CodeToRestore) -> tuple[RestorePlan, Snapshot]:
     """The plan, with nothing stored and nothing locked, and the look that it is made from."""
     with wanted.open(state) as source:
         return planned(state, wanted, source)
 
 
-def planned(state: State, wanted: Wanted, source: Source) -> tuple[RestorePlan, Snapshot]:
+def planned(state: State, wanted: CodeToRestore, source: Source) -> tuple[RestorePlan, Snapshot]:
     """The same with the checkpoint open."""
     def look(rules: Rules) -> Snapshot:
         return scan(state.root, rules, state.cache, state.objects, keep=False)
@@ -94,7 +94,7 @@ def look_and_plan(state: State, source: Source, rules: Rules, look: Callable[[Ru
     then_rules = _rules_then(source, rules)
     for _ in range(PATIENCE):
         snapshot = look(rules)
-        source.meet(snapshot, rules.forced)
+        source.merge_into(snapshot, rules.forced)
         wanted = _with_journals(state, source, snapshot, Paths(paths))
         plan = plan_restore(record.name, record.tree, _trees(source, snapshot), snapshot.root, snapshot.tree,
                             _skipped(state, source, then_rules, rules), wanted,
@@ -108,13 +108,13 @@ def look_and_plan(state: State, source: Source, rules: Rules, look: Callable[[Ru
             break
         rules = rules.forcing({*plan.unknown, *mapped})
     plan.notes += open_files.plan_notes(held)
-    plan.kept += [*(Kept(path, "not-captured", conflict=True) for path in plan.unknown), *source.kept()]
+    plan.kept += [*(KeptPath(path, "not-captured", conflict=True) for path in plan.unknown), *source.kept()]
     plan.settled = source.settled_conflicts()
     plan.leave_out({kept.path for kept in source.kept() if kept.conflict})
     if any(change.action == "rmdir" for change in plan.changes):
-        from rewind.checkpoint.rewind.files.to_delete import spare_what_is_not_empty
+        from rewind.checkpoint.rewind.files.to_delete import keep_non_empty_directories
 
-        spare_what_is_not_empty(state.root, plan)
+        keep_non_empty_directories(state.root, plan)
     if source.skip_missing:
         leave_out_missing(source, plan)
     return plan, snapshot
@@ -203,7 +203,7 @@ def _entry_or_none(source: Source, path: bytes) -> TreeEntry | None:
         return None
 
 
-def check_named(source: Source, snapshot: Snapshot, wanted: Wanted) -> None:
+def check_named(source: Source, snapshot: Snapshot, wanted: CodeToRestore) -> None:
     """A path that neither the checkpoint nor the project knows is a typing error."""
     for path in Paths(wanted.paths).paths or () if wanted.named else ():
         if (entry_at(source.tree, source.record.tree, path) is None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.project.locked import step_aside
-from rewind.checkpoint.records.source import Kept, Source
+from rewind.checkpoint.project.locked import release_store_lock
+from rewind.checkpoint.records.source import KeptPath, Source
 from rewind.checkpoint.rewind.files import open_files
 from rewind.checkpoint.rewind.files.file_plan import NOT_EMPTY, RestorePlan
-from rewind.checkpoint.rewind.files.kept_copies import Unasked, keep_copies, kept_note
+from rewind.checkpoint.rewind.files.kept_copies import StoreEverything, keep_copies, kept_note
 from rewind.checkpoint.rewind.files.plan_code import PATIENCE, add_remarks, check_named, look_and_plan
-from rewind.checkpoint.rewind.files.wanted import Wanted, incomplete
+from rewind.checkpoint.rewind.files.wanted import CodeToRestore, incomplete
 from rewind.checkpoint.save.capture import Draft, capture
 from rewind.errors import (
     BackupFailed,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 NOT_AS_IT_WAS = "not-as-it-was"
 
 
-class Ready:
+class StagedRestore:
     """Captured, planned and staged: from here on it is one step after the other."""
 
     def __init__(self, source: Source, draft: Draft, plan: RestorePlan, applier: Applier) -> None:
@@ -45,15 +45,15 @@ class Ready:
         wrote to files while they were replaced is kept as a checkpoint of its own."""
         changes = self.plan.changes
         state.objects.commit()
-        with step_aside(state):
+        with release_store_lock(state):
             applied = self.applier.run(changes)
         if applied.replaced:
             self.kept_copy = keep_copies(state, applied.replaced, record)
             self.plan.notes.append(kept_note(self.kept_copy, sorted(applied.replaced)))
         remaining = [(k.path, k.reason) for k in self.plan.conflicts] + applied.failed
-        self.plan.kept += [Kept(path, NOT_EMPTY) for path in applied.not_empty]
+        self.plan.kept += [KeptPath(path, NOT_EMPTY) for path in applied.not_empty]
         explained = {path for path, _ in remaining} | {k.path for k in self.plan.kept}
-        with step_aside(state):
+        with release_store_lock(state):
             others = self.applier.not_as_wanted(changes)
         undone = {path for path, _ in applied.failed}.union(applied.not_empty)
         self.plan.changes = [change for change in changes if change.path not in undone]
@@ -63,8 +63,8 @@ class Ready:
         self.draft.close()
 
 
-def get_ready(state: State, source: Source, wanted: Wanted, *, force: bool,
-              expected: Callable[[RestorePlan], None] | None, progress: Progress | None) -> Ready:
+def stage_restore(state: State, source: Source, wanted: CodeToRestore, *, force: bool,
+                  expected: Callable[[RestorePlan], None] | None, progress: Progress | None) -> StagedRestore:
     """`expected` refuses a plan that is not the one that was shown. `force` accepts that files changed since
     then, never that what is overwritten is in no backup: when something moves after the capture, the capture
     is made again."""
@@ -76,19 +76,20 @@ def get_ready(state: State, source: Source, wanted: Wanted, *, force: bool,
         raise incomplete(state, wanted.record) or error
 
 
-def _capture_and_stage(state: State, source: Source, wanted: Wanted, force: bool,
-                       expected: Callable[[RestorePlan], None] | None, progress: Progress | None) -> Ready:
+def _capture_and_stage(state: State, source: Source, wanted: CodeToRestore, force: bool,
+                       expected: Callable[[RestorePlan], None] | None,
+                       progress: Progress | None) -> StagedRestore:
     state.objects.put_off_folding()
     state.scanned.put_off_folding()
     for attempt in range(PATIENCE):
         draft, plan = _prepare(state, source, wanted, progress)
         applier = Applier(state.root, source.blobs, state.staging, state.lock_now_ns or 0, progress,
-                          Unasked(state.objects))
+                          StoreEverything(state.objects))
         try:
             if expected:
                 expected(plan)
             applier.prepare(plan.changes)
-            return Ready(source, draft, plan, applier)
+            return StagedRestore(source, draft, plan, applier)
         except ChangedSincePlan as error:
             draft.close()
             if force and attempt == PATIENCE - 1:
@@ -101,7 +102,7 @@ def _capture_and_stage(state: State, source: Source, wanted: Wanted, force: bool
     raise AssertionError("unreachable")
 
 
-def _prepare(state: State, source: Source, wanted: Wanted,
+def _prepare(state: State, source: Source, wanted: CodeToRestore,
              progress: Progress | None) -> tuple[Draft, RestorePlan]:
     """One capture serves the plan and the backup, so nothing can change between the two."""
     drafts: list[Draft] = []

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint.records.source import Kept
+from rewind.checkpoint.records.source import KeptPath
 from rewind.checkpoint.rewind.files.file_plan import IN_THE_WAY, MOUNT_POINT, NOT_EMPTY, RestorePlan
 from rewind.paths import is_temp_name
 from rewind.project_marker import IN_AGENT
 
 
-def spare_what_is_not_empty(root: bytes, plan: RestorePlan) -> None:
+def keep_non_empty_directories(root: bytes, plan: RestorePlan) -> None:
     """Take out of the plan the directories that hold a repository's `.git`, the state of a nested project or
     what came this instant, and mount points. What was to take their place stays out, too."""
     going = {c.path for c in plan.changes if c.action in ("delete", "rmdir")}
@@ -29,8 +29,8 @@ def spare_what_is_not_empty(root: bytes, plan: RestorePlan) -> None:
             and any((path + b"/").startswith(c.path + b"/") for path in blocked)}
     plan.leave_out(tops)
     plan.changes = [c for c in plan.changes if not (c.action == "rmdir" and c.path in staying)]
-    plan.kept += [Kept(path, IN_THE_WAY, conflict=True) for path in sorted(tops)]
-    plan.kept += [Kept(path, reason) for path, reason in sorted(staying.items())
+    plan.kept += [KeptPath(path, IN_THE_WAY, conflict=True) for path in sorted(tops)]
+    plan.kept += [KeptPath(path, reason) for path, reason in sorted(staying.items())
                   if not _holds_our_marker_alone(root, path)]  # nothing to tell anybody
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.project.damage import Lacks
+from rewind.checkpoint.project.damage import MissingContent
 from rewind.checkpoint.records.source import Source
 from rewind.errors import CheckpointIncomplete, RewindError
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.save.capture import Draft
 
 
-class Wanted:
+class CodeToRestore:
     """Which code is to come back: a checkpoint, or some paths of it. `leaving` is what the step that is taken
     back had restored: what it had brought goes again. `skip_missing` goes on without what is damaged."""
 
@@ -35,8 +35,8 @@ class Wanted:
         source.leaving = Source(state, self.leaving) if self.leaving else None
         return source
 
-    def settle(self, state: State, draft: Draft, plan: RestorePlan, before: str) -> None:
-        """The operation begins now; `before` holds the code as it is."""
+    def create_checkpoint(self, state: State, draft: Draft, plan: RestorePlan, before: str) -> None:
+        """Only a merge has none yet. The operation begins now; `before` holds the code as it is."""
 
     def for_agent(self, plan: RestorePlan) -> str:
         """What the agent should be told, where the conversation says nothing of it."""
@@ -45,11 +45,11 @@ class Wanted:
 
 def incomplete(state: State, record: Record) -> CheckpointIncomplete | None:
     """What to say when a checkpoint cannot be restored because it is known to lack something."""
-    lacks = state.damage().checkpoints.get(record.name)
+    missing = state.damage().checkpoints.get(record.name)
     lost = record.code.get("lost")
-    if not lacks and isinstance(lost, int):
-        lacks = Lacks(lost, [])
-    return CheckpointIncomplete(checkpoint=record.name, lacks=lacks.text) if lacks else None
+    if not missing and isinstance(lost, int):
+        missing = MissingContent(lost, [])
+    return CheckpointIncomplete(checkpoint=record.name, lacks=missing.text) if missing else None
 
 
 def whole(state: State, name: str) -> Record | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.conversations.bring_back import ConversationPlan, Home
-from rewind.checkpoint.futures.known.lane import AtPlace, check_whole, find_lane, session_of
+from rewind.checkpoint.conversations.bring_back import ConversationPlan, ForkPlace
+from rewind.checkpoint.futures.known.lane import OpenPlace, check_whole, find_lane, session_of
 from rewind.checkpoint.log.lineage import here
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.destination import Destination
@@ -20,7 +20,7 @@ def adopted_span(state: State, name: str) -> Span:
     if lane.half_made or lane.half_removed:
         check_whole(lane)
     point = state.files.find(lane.point)
-    with AtPlace(state, lane) as there:
+    with OpenPlace(state, lane) as there:
         tip = here(there)
     if point is None or tip is None:
         raise FutureLost(name=lane.name, what="its checkpoints are gone")
@@ -29,7 +29,7 @@ def adopted_span(state: State, name: str) -> Span:
 
 def add_conversation(state: State, found: Destination, name: str) -> None:
     lane = find_lane(state, name)
-    with AtPlace(state, lane) as there:
+    with OpenPlace(state, lane) as there:
         file = session_of(there, lane)
     if file is None:
         found.notes.append("Its conversation is gone, so only its code comes.")
@@ -38,4 +38,4 @@ def add_conversation(state: State, found: Destination, name: str) -> None:
         cut = Cut(end_of_lines(opened)).marked(opened)
     found.conversation = ConversationPlan(file.profile, file.path, file.path, cut)
     found.conversation.check_format()
-    found.conversation.home = Home(state.project.root, state.place)
+    found.conversation.fork_place = ForkPlace(state.project.root, state.place)

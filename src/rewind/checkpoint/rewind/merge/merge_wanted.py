@@ -11,7 +11,7 @@ from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.rewind.files.file_plan import RestorePlan
-from rewind.checkpoint.rewind.files.wanted import Wanted
+from rewind.checkpoint.rewind.files.wanted import CodeToRestore
 from rewind.checkpoint.rewind.merge.merged_source import MergedSource
 from rewind.checkpoint.rewind.merge.which_spans import Merging
 from rewind.checkpoint.rewind.target import Adopted, BroughtBack, Merge
@@ -33,14 +33,14 @@ _NO_ID = "0" * 64
 _NAMED = 5  # files that a sentence names
 
 
-class MergeWanted(Merging, Wanted):
-    """The code of now with some spans taken back, or brought over. `record` becomes a checkpoint in `settle`;
-    until then it has a tree only, and that once there was a look at the project."""
+class CodeToMerge(Merging, CodeToRestore):
+    """The code of now with some spans taken back, or brought over. `record` becomes a checkpoint in
+    `create_checkpoint`; until then it has a tree only, and that once there was a look at the project."""
 
     merges = True
 
     def __init__(self, state: State, target: Merge) -> None:
-        Wanted.__init__(self, Record({"name": RESULT, "sequence": 0, "kind": "auto", "trigger": {},
+        CodeToRestore.__init__(self, Record({"name": RESULT, "sequence": 0, "kind": "auto", "trigger": {},
                                  "code": {"format": "objects", "tree": _NO_ID, "rules": _NO_ID}}))
         Merging.__init__(self, target.command, _spans(state, target), target.how, target.paths,
                          getattr(target, "parts", {}))
@@ -50,7 +50,7 @@ class MergeWanted(Merging, Wanted):
         self.source = MergedSource(state, self.record, self)
         return self.source
 
-    def settle(self, state: State, draft: Draft, plan: RestorePlan, before: str) -> None:
+    def create_checkpoint(self, state: State, draft: Draft, plan: RestorePlan, before: str) -> None:
         """Make it a checkpoint. The log names it next; until its operation has ended it is not `here`."""
         assert self.source is not None
         store = draft.archive or state.objects

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rewind.checkpoint.log import operations as ops
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
-from rewind.checkpoint.records.source import Kept, Source
+from rewind.checkpoint.records.source import KeptPath, Source
 from rewind.checkpoint.rewind.merge.which_spans import Merging
 from rewind.checkpoint.select.spans import Span
 from rewind.errors import ChangedSincePlan, PathNotChanged
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _NOW = "now"
 
 
-class InConflict(Kept):
+class InConflict(KeptPath):
     """A path that both sides changed."""
 
     __slots__ = ("lines",)
@@ -106,7 +106,7 @@ class MergedSource(Source):
     def rules(self) -> Rules:
         return self.state.rules()
 
-    def meet(self, snapshot: Snapshot, looked_for: frozenset[bytes]) -> None:
+    def merge_into(self, snapshot: Snapshot, looked_for: frozenset[bytes]) -> None:
         """Merge into the project as it is in this look."""
         self.snapshot = snapshot
         self.made, self.clashes, self.settled, self.unknown = {}, [], [], {}
@@ -170,9 +170,9 @@ class MergedSource(Source):
         """Whether it is the merge that takes a path away, so that it goes although it is ignored."""
         return path in self.removed
 
-    def settled_conflicts(self) -> list[Kept]:
+    def settled_conflicts(self) -> list[KeptPath]:
         return [InConflict(clash) for clash in self.settled]
 
-    def kept(self) -> list[Kept]:
+    def kept(self) -> list[KeptPath]:
         return [*(InConflict(clash) for clash in self.clashes),
-                *(Kept(path, reason) for path, reason in sorted(self.unknown.items()))]
+                *(KeptPath(path, reason) for path, reason in sorted(self.unknown.items()))]

@@ -23,7 +23,7 @@ _SHOWN = 200
 
 
 @dataclass(eq=False)
-class Said:
+class SecretInConversation:
     """A secret in a conversation: its kind, the turn that it was said in (0: unknown), and the line."""
 
     kind: str
@@ -39,7 +39,7 @@ class OutConversation:
                  until: int | None = None) -> None:
         self.session = session_id
         self.agent = profile.name
-        self.secrets: list[Said] = []
+        self.secrets: list[SecretInConversation] = []
         self.size = 0
         index = open_turns(path, profile, state.derived)
         masker = masker_for(state.project, policy.with_secrets)
@@ -71,7 +71,7 @@ class OutConversation:
             self.size += self._masked.write(masked)
             if kinds and len(self.secrets) < _SHOWN:
                 turn = self._turn_at(offset)
-                self.secrets += [Said(kind, turn, len(self._starts)) for kind in kinds]
+                self.secrets += [SecretInConversation(kind, turn, len(self._starts)) for kind in kinds]
         self.turns = sum(1 for offset, _ in self._rows if offset < end)
 
     def _turn_at(self, offset: int) -> int:

@@ -22,7 +22,7 @@ _TURNS = re.compile(r"(?:(?P<session>[^:]+):)?(?:t|turn:)(?P<first>[0-9]{1,9})"
 _SHORTEST = 6
 
 
-class What:
+class ShareSelection:
     """`records` oldest first. `until` is where the conversation is cut: None takes all of it. Without a
     `session` it is the one that the checkpoint holds, if it does."""
 
@@ -46,7 +46,7 @@ class What:
                                     plan.cut.offset)]
 
 
-def what(state: State, words: list[str]) -> What:
+def select_for_share(state: State, words: list[str]) -> ShareSelection:
     """`SESSION`, `SESSION t3..t7`, `t3..t7`, `SESSION:t4`, or any selector of a checkpoint."""
     if len(words) > 2:
         raise UsageError("Too many words.",
@@ -60,7 +60,7 @@ def what(state: State, words: list[str]) -> What:
     if session:
         return _whole(state, session)
     record = select(state, words[0])
-    return What(f"checkpoint {record.name}", [record])
+    return ShareSelection(f"checkpoint {record.name}", [record])
 
 
 def _session(state: State, text: str) -> SessionFile | None:
@@ -71,12 +71,12 @@ def _session(state: State, text: str) -> SessionFile | None:
     return find_session(files, text) if any(f.session_id.startswith(text) for f in files) else None
 
 
-def _whole(state: State, session: SessionFile) -> What:
+def _whole(state: State, session: SessionFile) -> ShareSelection:
     turns = SessionTurns(state, session)
-    return What(f"session {session.session_id}", _records(state, turns, 1, turns.total), session)
+    return ShareSelection(f"session {session.session_id}", _records(state, turns, 1, turns.total), session)
 
 
-def _turns(state: State, named: str | None, match: re.Match[str]) -> What:
+def _turns(state: State, named: str | None, match: re.Match[str]) -> ShareSelection:
     session = choose_session(state, named).session
     turns = SessionTurns(state, session)
     first, last = int(match["first"]), int(match["last"] or match["first"])
@@ -86,8 +86,8 @@ def _turns(state: State, named: str | None, match: re.Match[str]) -> What:
         raise UsageError(f"Not a range of turns: {match[0]}", hint="The earlier turn comes first: t3..t7")
     until = turns.rows[last].offset if last < turns.total else None
     label = f"turn {first}" if first == last else f"turns {first} to {last}"
-    found = What(f"{label} of session {session.session_id}", _records(state, turns, first, last), session,
-                 until)
+    found = ShareSelection(f"{label} of session {session.session_id}", _records(state, turns, first, last),
+                           session, until)
     if first > 1:
         found.notes.append(f"The conversation is shared from its beginning to turn {last},"
                            " for the agent could not go on without it.")

@@ -17,7 +17,7 @@ from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.save.create import new_record
 from rewind.checkpoint.share.giving.mask import PROJECT, Masker
 from rewind.checkpoint.share.giving.outgoing import checkpoint_id
-from rewind.checkpoint.share.taking.conversations import Arrived, bring_conversation
+from rewind.checkpoint.share.taking.conversations import ReceivedConversation, bring_conversation
 from rewind.checkpoint.share.taking.incoming import Checked, InCheckpoint, Incoming, check, objects_of
 from rewind.index import MAIN
 from rewind.snapshot.trees.tree import Tree
@@ -35,14 +35,14 @@ class Added:
     def __init__(self) -> None:
         self.records: list[Record] = []
         self.known: list[Record] = []
-        self.conversations: list[Arrived] = []
+        self.conversations: list[ReceivedConversation] = []
         self.notes: list[str] = []
 
         self.tip: Record | None = None  # the newest of theirs, new here or not
         self.base: Record | None = None  # the oldest
 
 
-def look(state: State, incoming: Incoming) -> Checked:
+def check_incoming(state: State, incoming: Incoming) -> Checked:
     """Check all of it, with what is here already in mind; nothing is written."""
     known = _known(state)
 
@@ -59,7 +59,7 @@ def add(state: State, incoming: Incoming, *, lane: str = "", first: str = MAIN,
         checked: Checked | None = None) -> Added:
     """Add lanes: their lane `first` becomes the place `@LANE` here, or this project's own line where `lane`
     is empty; the others get names beside it. The caller holds the lock."""
-    checked = checked or look(state, incoming)
+    checked = checked or check_incoming(state, incoming)
     _store(state, incoming, checked)
     added = Added()
     for conversation in checked.conversations:
@@ -82,14 +82,14 @@ def _known(state: State) -> dict[str, list[Record]]:
 def _store(state: State, incoming: Incoming, checked: Checked) -> None:
     store = state.objects
     # Again, now that the lock is ours: what was here when it was checked may have been collected since.
-    wanted_now = {oid.hex() for oid in checked.grown.files if not store.has(oid)}
+    wanted_now = {oid.hex() for oid in checked.trees.files if not store.has(oid)}
     try:
         for digest, pieces in incoming.contents(wanted_now):
             wanted = bytes.fromhex(digest)
-            for oid, data in objects_of(wanted, checked.grown.files[wanted], pieces):
+            for oid, data in objects_of(wanted, checked.trees.files[wanted], pieces):
                 if not store.has(oid):
                     store.put_packed(oid, pack(data))
-        for oid, blob in checked.grown.blobs.items():
+        for oid, blob in checked.trees.blobs.items():
             if not store.has(oid):
                 store.put_packed(oid, pack(blob))
     except BaseException:
@@ -101,7 +101,7 @@ def _write_records(state: State, checked: Checked, added: Added, place: Callable
     known = _known(state)
     rules = state.objects.put(state.rules().to_json()).hex()
     names: dict[str, str] = {id: records[-1].name for id, records in known.items()}
-    conversations = {arrived.origin: arrived for arrived in added.conversations}
+    conversations = {received.origin: received for received in added.conversations}
     for one in checked.checkpoints:
         record = next((r for r in known.get(one.id, ()) if not r.shared or r.tree == one.root), None)
         if record:
@@ -115,8 +115,8 @@ def _write_records(state: State, checked: Checked, added: Added, place: Callable
 
 
 def _record(state: State, checked: Checked, one: InCheckpoint, names: dict[str, str], rules: str,
-            place: str, conversation: Arrived | None) -> Record:
-    meta, count = one.meta, checked.grown.count(one.root)
+            place: str, conversation: ReceivedConversation | None) -> Record:
+    meta, count = one.meta, checked.trees.count(one.root)
     captured = (capture(state, conversation.path, conversation.profile, conversation.end_of(meta["lines"]))
                 if conversation and conversation.path and meta["lines"] else None)
     state.objects.commit()

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from rewind.agents.profile import Profile
 from rewind.agents.registry import profile_named, session_root
-from rewind.checkpoint.conversations.bring_back import ConversationPlan, Home, make_fork, resume_command
+from rewind.checkpoint.conversations.bring_back import ConversationPlan, ForkPlace, make_fork, resume_command
 from rewind.checkpoint.project.state import State
-from rewind.checkpoint.rewind.effects.since import was_continued
+from rewind.checkpoint.rewind.effects.since import fork_was_continued
 from rewind.checkpoint.share.giving.mask import PROJECT, Masker
 from rewind.checkpoint.share.taking.incoming import InConversation
 from rewind.errors import RewindError
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.project.known_forks import KnownFork, SharedSession
 
 
-class Arrived:
+class ReceivedConversation:
     """`origin` is its session's id where it came from, `session` the one here. `path` is empty where the
     agent cannot be given it."""
 
@@ -52,32 +52,32 @@ class Arrived:
         return self._ends[min(lines, len(self._ends)) - 1] if self._ends else 0
 
 
-def bring_conversation(state: State, conversation: InConversation, notes: list[str]) -> Arrived:
+def bring_conversation(state: State, conversation: InConversation, notes: list[str]) -> ReceivedConversation:
     """Known by what it says: the same one is not brought twice. A longer one goes on in the session that the
     shorter one became, unless somebody went on in that here; then it becomes a session of its own."""
-    arrived = Arrived(conversation.session, conversation.agent)
+    received = ReceivedConversation(conversation.session, conversation.agent)
     before = [b for b in reversed(state.forks().all) if os.path.exists(str(b.get("path")))
               and (b.get("shared") or {}).get("session") == conversation.session]
     size, digest, begins = _digests(conversation, {b["shared"].get("bytes") for b in before})
     known = next((b for b in before if b["shared"].get("sha256") == digest), None)
     try:
-        arrived.profile = profile_named(conversation.agent, state.project.home)
+        received.profile = profile_named(conversation.agent, state.project.home)
         if known:
-            arrived.session, arrived.path = known["sessionId"], known["path"]
+            received.session, received.path = known["sessionId"], known["path"]
         else:
             shorter = [b for b in before if b["shared"].get("sha256") == begins.get(b["shared"].get("bytes"))]
             says: SharedSession = {"session": conversation.session, "sha256": digest, "bytes": size}
-            _bring(state, conversation, arrived, says, _to_go_on_in(state, arrived.profile, shorter))
+            _bring(state, conversation, received, says, _to_go_on_in(state, received.profile, shorter))
     except (RewindError, OSError) as error:
         notes.append(f"The conversation {conversation.session} could not be handed to {conversation.agent}:"
                      f" {error}")
-        return arrived
-    if arrived.path:
-        arrived.resume = resume_command(state, arrived.profile, arrived.session, arrived.path)
+        return received
+    if received.path:
+        received.resume = resume_command(state, received.profile, received.session, received.path)
     else:
-        notes.append(f"{arrived.profile.title} finds no session in a directory before it has begun one there"
+        notes.append(f"{received.profile.title} finds no session in a directory before it has begun one there"
                      " itself. Start it once, then open the file again to get the conversation.")
-    return arrived
+    return received
 
 
 def _digests(conversation: InConversation, at: set[Any]) -> tuple[int, str, dict[Any, str]]:
@@ -98,12 +98,12 @@ def _to_go_on_in(state: State, profile: Profile, shorter: list[KnownFork]) -> Kn
     """The newest session here that is the beginning of it, and nothing else."""
     if profile.commands.get("import"):
         return None  # an agent that keeps sessions in a database takes each only once
-    return next((known for known in shorter if not was_continued(state, known)), None)
+    return next((known for known in shorter if not fork_was_continued(state, known)), None)
 
 
-def _bring(state: State, conversation: InConversation, arrived: Arrived, says: SharedSession,
+def _bring(state: State, conversation: InConversation, received: ReceivedConversation, says: SharedSession,
            shorter: KnownFork | None) -> None:
-    profile, root = arrived.profile, state.project.root
+    profile, root = received.profile, state.project.root
     beside = str(shorter["path"]) if shorter else ""
     original = path_beside(beside, conversation.session, profile) if shorter else _original(
         profile, conversation.session, root)
@@ -115,14 +115,14 @@ def _bring(state: State, conversation: InConversation, arrived: Arrived, says: S
     with plan:
         with open_conversation(source, profile) as file:
             plan.cut = Cut(end_of_lines(file)).marked(file)
-        plan.home = Home(root, state.place)
+        plan.fork_place = ForkPlace(root, state.place)
         if shorter and plan.path_of(shorter["sessionId"]) != beside:
             shorter = None  # its file was moved, or has a name of another time
         session = shorter["sessionId"] if shorter else kind_of(profile).new_session_id()
         name = (shorter or {}).get("name") or conversation.title
         done = make_fork(state, plan, session, name, earlier=shorter)
     assert done.fork is not None
-    arrived.session, arrived.path, arrived.is_new = session, done.fork["path"], shorter is None
+    received.session, received.path, received.is_new = session, done.fork["path"], shorter is None
     state.forks().change(session, {"shared": says})
 
 

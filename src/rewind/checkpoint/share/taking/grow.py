@@ -33,7 +33,7 @@ class _Folder:
         self.mode = mode
 
 
-class Grown:
+class TreeBuilder:
     """All trees that were made, in memory; `files` are the contents that they name, with their sizes."""
 
     def __init__(self, stored: Callable[[bytes], Tree] | None = None) -> None:

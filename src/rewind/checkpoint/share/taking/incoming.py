@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rewind.checkpoint.records.record import KINDS, is_hex, is_name, is_timestamp
 from rewind.checkpoint.share.entries import FORMAT, decode_entry, digest_of
 from rewind.checkpoint.share.giving.outgoing import LANE_LETTERS, LONGEST_LANE
-from rewind.checkpoint.share.taking.grow import Grown
+from rewind.checkpoint.share.taking.grow import TreeBuilder
 from rewind.errors import ArchiveRefused, FormatTooNew
 from rewind.fast.sha256 import sha256
 from rewind.jsonfile import JsonObject
@@ -81,8 +81,8 @@ class InCheckpoint:
 class Checked:
     """All that was read, with nothing in it that may not be there."""
 
-    def __init__(self, grown: Grown) -> None:
-        self.grown = grown
+    def __init__(self, trees: TreeBuilder) -> None:
+        self.trees = trees
         self.checkpoints: list[InCheckpoint] = []
         self.conversations: list[InConversation] = []
 
@@ -92,12 +92,12 @@ def check(incoming: Incoming, known_root: Callable[[str], bytes | None] = lambda
           has: Callable[[bytes], bool] = lambda oid: False) -> Checked:
     """Read everything, and refuse all of it for one offence. `known_root` gives the tree of a checkpoint that
     is here already, which a parent may be; `stored` its directories; `has` says which content is here."""
-    checked = Checked(Grown(stored))
+    checked = Checked(TreeBuilder(stored))
     try:
         _check_format(incoming)
         _read_conversations(incoming, checked)
         _read_checkpoints(incoming, checked, known_root)
-        _check_contents(incoming, checked.grown.files, has)
+        _check_contents(incoming, checked.trees.files, has)
     except ValueError as error:
         raise ArchiveRefused(file=incoming.label, reason=f"{error}.")
     return checked
@@ -146,7 +146,7 @@ def _read_checkpoints(incoming: Incoming, checked: Checked,
         entries += len(changes)
         if entries > MAX_ENTRIES or len(roots) >= MAX_CHECKPOINTS:
             raise ValueError(f"it holds more than {MAX_ENTRIES} entries or {MAX_CHECKPOINTS} checkpoints")
-        roots[sound["id"]] = checked.grown.apply(root, changes)
+        roots[sound["id"]] = checked.trees.apply(root, changes)
         checked.checkpoints.append(InCheckpoint(sound, roots[sound["id"]]))
 
 

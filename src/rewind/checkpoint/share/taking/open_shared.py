@@ -9,7 +9,7 @@ from rewind.checkpoint.project.init import check_root, init_project
 from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.files.elsewhere import write_elsewhere
-from rewind.checkpoint.share.taking.arrive import Added, add, look
+from rewind.checkpoint.share.taking.arrive import Added, add, check_incoming
 from rewind.checkpoint.share.taking.incoming import Checked, check
 from rewind.checkpoint.share.taking.unpack import SharedFile
 from rewind.errors import RewindError
@@ -61,9 +61,9 @@ def _into_project(shared: SharedFile, project: Project, dry_run: bool) -> Opened
     state = State(project)
     try:
         if dry_run:
-            return _opened(shared, look(state, shared), project.root, False)
+            return _opened(shared, check_incoming(state, shared), project.root, False)
         with locked(state, "open"):
-            checked = look(state, shared)
+            checked = check_incoming(state, shared)
             opened = _opened(shared, checked, project.root, False)
             opened.lane = lane_name(checked)
             opened.added = add(state, shared, lane=opened.lane, checked=checked)

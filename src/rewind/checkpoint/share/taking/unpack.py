@@ -141,7 +141,7 @@ class SharedFile(Incoming):
         """What a person sees with `tar` must be what the newest checkpoint holds."""
         root = checked.checkpoints[-1].root
         held: dict[bytes, tuple[bytes, Any]] = {}
-        for path, entry in every_path(root, checked.grown.tree):
+        for path, entry in every_path(root, checked.trees.tree):
             if entry.kind == DIR:
                 held[path] = (archive.DIR, b"")
             elif entry.kind == LINK:

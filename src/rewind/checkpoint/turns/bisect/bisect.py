@@ -41,7 +41,7 @@ class Bisected:
         self.bad, self.good = states[found.bad], states[found.good]
         self.skipped = [states[n] for n in found.skipped]
         self.runs = runs
-        self.author: Author = Authors(state, parents).of(self.bad)
+        self.author: Author = Authors(state, parents).author_of(self.bad)
         with Unpacked(state) as unpacked:
             self.changes: Changes | None = changes_between(state, self.good, self.bad, unpacked)
 

@@ -11,13 +11,13 @@ from typing import Any
 from rewind.checkpoint.log import operations as ops
 from rewind.checkpoint.log.lineage import here
 from rewind.checkpoint.log.operations import Operation
-from rewind.checkpoint.project.locked import locked, step_aside
+from rewind.checkpoint.project.locked import locked, release_store_lock
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.apply import refuse_while_running
 from rewind.checkpoint.rewind.files.left_alone import names_to_note
-from rewind.checkpoint.rewind.files.stage import Ready, get_ready
-from rewind.checkpoint.rewind.files.wanted import Wanted
+from rewind.checkpoint.rewind.files.stage import StagedRestore, stage_restore
+from rewind.checkpoint.rewind.files.wanted import CodeToRestore
 from rewind.checkpoint.rewind.operation_words import finish_command
 from rewind.checkpoint.save.create import write_record
 from rewind.errors import NothingToBisect, RewindInterrupted
@@ -33,7 +33,7 @@ class InPlace:
         self._before: Record | None = None
         self._at: Record | None = None
         self._op: Operation | None = None
-        self._aside: Any = None  # while the command runs
+        self._released: Any = None  # while the command runs
         self.remaining: list[tuple[bytes, str]] = []  # what could not be brought back at the end
 
     def __enter__(self) -> InPlace:
@@ -56,7 +56,7 @@ class InPlace:
     def __exit__(self, *error: Any) -> None:
         try:
             if self._op and self._before:
-                with _Undisturbed():
+                with _CtrlCIgnored():
                     self._step(self._before)
                     self._end()
         finally:
@@ -64,36 +64,36 @@ class InPlace:
 
     def make(self, record: Record) -> str:
         self._step(record)
-        self._aside = step_aside(self._state)
-        self._aside.__enter__()
+        self._released = release_store_lock(self._state)
+        self._released.__enter__()
         return self._state.project.root
 
     def _come_back(self) -> None:
-        aside, self._aside = self._aside, None
-        if aside:
-            aside.__exit__(None, None, None)
+        released, self._released = self._released, None
+        if released:
+            released.__exit__(None, None, None)
 
     def _step(self, record: Record) -> None:
         """As every restore is made: captured, planned, staged, then one change after the other."""
         self._come_back()
-        wanted = Wanted(record, leaving=self._at)
+        wanted = CodeToRestore(record, leaving=self._at)
         with wanted.open(self._state) as source:
-            ready = get_ready(self._state, source, wanted, force=True, expected=None, progress=None)
+            staged = stage_restore(self._state, source, wanted, force=True, expected=None, progress=None)
             try:
-                self._save(ready)
-                self._begin(record, names_to_note(self._state, source, ready.plan))
-                self.remaining = ready.run(self._state, record)
+                self._save(staged)
+                self._begin(record, names_to_note(self._state, source, staged.plan))
+                self.remaining = staged.run(self._state, record)
             finally:
-                ready.close()
+                staged.close()
         self._at = record
         self._state.objects.rollback()  # the command may take long: nothing waits for us meanwhile
 
-    def _save(self, ready: Ready) -> None:
+    def _save(self, staged: StagedRestore) -> None:
         """Before the first step: what is there now. Later: what the command or somebody else changed."""
         expected = self._at or self._current
-        if ready.draft.snapshot.root != expected.tree:
+        if staged.draft.snapshot.root != expected.tree:
             text = "Before bisect" if self._at is None else f"Left by bisect at {self._at.name}"
-            backup = write_record(self._state, ready.draft, "backup", text,
+            backup = write_record(self._state, staged.draft, "backup", text,
                                   {"event": ops.BISECT, "checkpoint": expected.name})
             self._before = self._before or backup
         self._before = self._before or self._current
@@ -115,7 +115,7 @@ class InPlace:
                              here=self._current.name, sequence=self._state.timeline.last_sequence())
 
 
-class _Undisturbed:
+class _CtrlCIgnored:
     """The way back is not interrupted by a second Ctrl-C."""
 
     def __enter__(self) -> None:

@@ -201,7 +201,7 @@ class _Walk:
         for at, (record, path) in sorted(self.found.items()):
             name = record.name if record else ""
             if name not in known:
-                known[name] = authors.of(record) if record else authors.since(self.record)
+                known[name] = authors.author_of(record) if record else authors.current_author(self.record)
             commit = self.commits.get(at)
             yield BlamedLine(at + 1, lines[at], Author(YOU) if commit else known[name], record, path, commit)
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     from rewind.checkpoint.map.turn_map import MapRow
-    from rewind.checkpoint.project.damage import Lacks
+    from rewind.checkpoint.project.damage import MissingContent
     from rewind.checkpoint.records.record import Record, Trigger
     from rewind.jsonfile import JsonObject
 
@@ -92,13 +92,13 @@ def list_json(controller: Controller, args: Args, paths: list[bytes] | None,
             "late": missed.late_json(), "missed": missed.json()}
 
 
-def _checkpoint(record: Record, lacks: Lacks | None, parent: str | None) -> CheckpointJson:
+def _checkpoint(record: Record, missing: MissingContent | None, parent: str | None) -> CheckpointJson:
     return {"number": record.sequence, "name": record.name, "createdAt": record.created_at,
             "kind": record.kind, "sequence": record.sequence, "parent": parent, "place": record.place,
             "description": record.description, "trigger": record.trigger,
             "hasTranscript": bool(record.data.get("hasTranscript")), "sessionId": record.session,
             "fileCount": record.code.get("fileCount"), "totalSize": record.code.get("totalSize"),
-            "newBytes": record.code.get("newBytes"), "incomplete": lacks.text if lacks else None,
+            "newBytes": record.code.get("newBytes"), "incomplete": missing.text if missing else None,
             "late": record.trigger.get("late") is True, "pinned": bool(record.data.get("pinned"))}
 
 
