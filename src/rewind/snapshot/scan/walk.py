@@ -117,7 +117,7 @@ class Walker:
         return folder in self.known.sigs and folder not in self.known.special
 
     def run(self, processes: int) -> Walked:
-        _bury()
+        _reap_child()
         try:
             here = os.open(b".", os.O_RDONLY) if self._may_chdir else -1
         except OSError:
@@ -446,7 +446,7 @@ def list_rows(prefix: bytes, nested: bool) -> list[Any]:
     return rows
 
 
-def _bury() -> None:
+def _reap_child() -> None:
     """The end of a child takes a moment that nobody has to wait for: it is asked for by the next walk."""
     while _finished:
         try:
