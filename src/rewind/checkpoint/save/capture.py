@@ -103,7 +103,7 @@ def _look_aside(state: State, look: Callable[[], Snapshot]) -> Snapshot:
     version = state.cache.version()
     with step_aside(state):
         snapshot = look()
-    if state.cache.version() == version and state.objects.is_all_there():
+    if state.cache.version() == version and state.objects.has_all_relied_on():
         return snapshot
     return look()
 

@@ -80,7 +80,7 @@ class CheckpointSaver:
               outside: list[str] | None = None, captured: Callable[[], None] | None = None) -> bool:
         one = scan.first
         self._state.objects.folds = False
-        self._state.scanned.put_off_folding()
+        self._state.scanned.defer_fold()
         try:
             save(self._state, one.description, kind=AUTO, trigger=one.trigger, session=session,
                  find_session=False, wait=self._work.seconds_left(), first=scan.begin, moment=one.moment,

@@ -121,7 +121,7 @@ class _Held:
         self._blobs[oid] = packed
 
     def store(self, sink: ObjectStore) -> None:
-        there = sink.those_there(self._blobs)
+        there = sink.find_existing(self._blobs)
         for oid, packed in self._blobs.items():
             if oid not in there:
                 sink.put_packed(oid, compressed(packed))
@@ -248,7 +248,7 @@ class Builder:
         self.known.fetch(below)
         if self.store:
             rows = (self.known.get(folder) for folder in below)
-            self.at_hand |= self.store.those_there(row.tree for row in rows if row)
+            self.at_hand |= self.store.find_existing(row.tree for row in rows if row)
 
     def _hold(self, oid: bytes, blob: bytes) -> None:
         self.out.blobs[oid] = blob
@@ -381,7 +381,7 @@ class Builder:
 
     def _store_trees(self) -> None:
         if self.sink and self.waiting:
-            there = set() if self.sink.in_bulk else self.sink.those_there(self.waiting)
+            there = set() if self.sink.in_bulk else self.sink.find_existing(self.waiting)
             for oid, blob in self.waiting.items():
                 if oid not in there:
                     self.sink.put_packed(oid, pack_hashes(blob, self.sink.in_bulk))

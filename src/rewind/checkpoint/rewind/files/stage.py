@@ -78,8 +78,8 @@ def get_ready(state: State, source: Source, wanted: Wanted, *, force: bool,
 
 def _capture_and_stage(state: State, source: Source, wanted: Wanted, force: bool,
                        expected: Callable[[RestorePlan], None] | None, progress: Progress | None) -> Ready:
-    state.objects.put_off_folding()
-    state.scanned.put_off_folding()
+    state.objects.defer_fold()
+    state.scanned.defer_fold()
     for attempt in range(PATIENCE):
         draft, plan = _prepare(state, source, wanted, progress)
         applier = Applier(state.root, source.blobs, state.staging, state.lock_now_ns or 0, progress,
