@@ -296,7 +296,7 @@ def test_a_hook_that_is_killed_while_it_looks_at_the_tree_is_counted(installed: 
                                                                      rewind: Rewind) -> None:
     rewind.init()
     walk = installed.package / "snapshot" / "scan" / "walk.py"
-    begin = "    def run(self, processes: int) -> Walked:\n"
+    begin = "    def run(self, processes: int) -> WalkResult:\n"
     text = walk.read_text()
     assert begin in text
     walk.write_text(text.replace(begin, f"{begin}        os.kill(os.getpid(), 9)\n"))

@@ -54,7 +54,7 @@ class Ready:
         self.plan.kept += [Kept(path, NOT_EMPTY) for path in applied.not_empty]
         explained = {path for path, _ in remaining} | {k.path for k in self.plan.kept}
         with step_aside(state):
-            others = self.applier.not_as_wanted(changes)
+            others = self.applier.find_mismatches(changes)
         undone = {path for path, _ in applied.failed}.union(applied.not_empty)
         self.plan.changes = [change for change in changes if change.path not in undone]
         return remaining + sorted((path, NOT_AS_IT_WAS) for path in others if path not in explained)
