@@ -57,9 +57,9 @@ def watched(owner, name):
         return found
     setattr(owner, name, call)
 
-for owner, name in ((queue.Request, "mark_done"), (checkpoint._Look, "_note_seen"), (queue.Queue, "_ask"),
-                    (checkpoint.Making, "for_other"), (service.Service, "run"), (work.Work, "note_late"),
-                    (in_time, "_report")):
+for owner, name in ((queue.Request, "mark_done"), (checkpoint._SharedScan, "_note_seen"),
+                    (queue.Queue, "_write_request"), (checkpoint.CheckpointSaver, "save_for"),
+                    (service.Service, "run"), (work.CheckpointJob, "note_late"), (in_time, "_report")):
     watched(owner, name)
 os._exit(entry.run(["user-prompt-submit"]))
 """

@@ -50,7 +50,7 @@ class Lock:
             raise
         return self
 
-    def is_had(self) -> bool:
+    def try_acquire(self) -> bool:
         """Like `with`, but it says at once whether the lock could be had, and costs little to ask again."""
         if self.fd < 0:
             self._open()

@@ -32,7 +32,7 @@ def process_start(pid: int) -> str | None:
     return _process_start_by_ps(pid)
 
 
-def is_unburied(pid: int) -> bool:
+def is_zombie(pid: int) -> bool:
     """Whether this process has ended, and its end was never asked for: in a container whose first process is
     not made for that, it stays in the list of processes."""
     try:

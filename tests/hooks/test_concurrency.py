@@ -164,16 +164,16 @@ NOTE = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from types import SimpleNamespace as Some
-from rewind.hooks.memory.in_turn import InTurn
+from rewind.hooks.memory.in_turn import HookFilesLock
 from rewind.hooks.memory.session_file import SessionMemory
 from rewind.hooks.memory.hook_state import HookState
 state, name = sys.argv[2:]
 event = Some(session=name, transcript="", subagent="", found=None, profile=Some(name="claude"))
-InTurn.wait = 90.0  # what is tried is that nothing is lost, not how long anybody waits
+HookFilesLock.wait = 90.0  # what is tried is that nothing is lost, not how long anybody waits
 sys.stdin.readline()
 for number in range(15):
     SessionMemory(state + "/session.json").turn(event, running=number % 2 == 0)
-    with InTurn(state):
+    with HookFilesLock(state):
         hooks = HookState(state + "/hook-state.json")
         assert hooks.claim(f"{name} {number}") and not hooks.claim(f"{name} {number}")
         hooks.save()

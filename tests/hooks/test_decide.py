@@ -102,10 +102,10 @@ def test_a_recorded_payload_gives_the_decision_of_its_tier(bare: Hooks, case: Ca
     bare.configure(tier=tier)
     event = event_of(case, bare)
     found = decision(event, bare, tier)
-    assert found.checkpoint == (wanted in (YES, NEW)), found.held
-    assert found.even_so == (wanted == FIRST)
+    assert found.checkpoint == (wanted in (YES, NEW)), found.skip_reason
+    assert found.save_unprotected == (wanted == FIRST)
     assert decision(event, bare, tier, known=True).checkpoint == (wanted == YES)
-    assert bool(found.held) != found.checkpoint
+    assert bool(found.skip_reason) != found.checkpoint
 
 
 @pytest.mark.slow
@@ -136,7 +136,7 @@ def test_a_payload_told_twice_is_decided_once(bare: Hooks, agent: str) -> None:
         event = event_of(case, bare)
         if case.agent == agent and event.key():
             found = decision(event, bare, "aggressive", seen=[event.key()])
-            assert not found.checkpoint and not found.even_so, case
+            assert not found.checkpoint and not found.save_unprotected, case
 
 
 # anti-spam
@@ -148,7 +148,7 @@ def test_edits_are_held_back_for_as_long_as_the_tier_says(bare: Hooks, tier: str
     for ago, wanted in ((0, False), (seconds - 1, False), (seconds, True), (seconds + 1, True)):
         found = decision(event, bare, tier, last_checkpoint=bare.clock - ago)
         assert found.checkpoint == wanted, ago
-        assert found.even_so == (not wanted)
+        assert found.save_unprotected == (not wanted)
 
 
 def test_shell_commands_are_held_back_too(bare: Hooks) -> None:

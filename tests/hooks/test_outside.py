@@ -20,7 +20,7 @@ from rewind.checkpoint.records.record import Record
 from rewind.cli.main import main
 from rewind.controller import AtCheckpoint, BeforePrompts, Controller
 from rewind.errors import ChangedSincePlan, UsageError
-from rewind.hooks.outside import to_be_kept
+from rewind.hooks.outside import outside_files_to_keep
 from rewind.paths import Project
 
 
@@ -121,7 +121,7 @@ def test_a_file_of_another_user_is_not_read(hooks: Hooks, shell_rc: Path,
     monkeypatch.setattr(os, "geteuid", lambda: real + 1)
     assert outside.read_outside_file(os.fsencode(shell_rc)).skipped == "not-yours"
     project = Project(str(hooks.project), str(hooks.state), str(hooks.rewind_home))
-    assert to_be_kept(project, [str(shell_rc)], anyway=True) == []
+    assert outside_files_to_keep(project, [str(shell_rc)], anyway=True) == []
 
 
 def test_what_is_too_large_or_no_file_is_named_and_not_kept(hooks: Hooks) -> None:

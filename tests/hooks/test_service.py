@@ -63,7 +63,7 @@ def test_an_event_that_is_told_again_has_one_record(scene: Scene) -> None:
 
 # killed
 
-@pytest.mark.parametrize("where", ["before run", "before for_other", "before mark_done", "after mark_done"])
+@pytest.mark.parametrize("where", ["before run", "before save_for", "before mark_done", "after mark_done"])
 def test_who_is_killed_while_it_works_for_others_loses_nothing(scene: Scene, where: str) -> None:
     scene.kill_at(where)
     assert ended(*crowd(scene, "one", "two", "three"))
@@ -96,7 +96,7 @@ def test_who_sleeps_while_its_request_is_made_does_not_make_it_again(scene: Scen
     with scene.looking():
         first = scene.prompt("one")
         scene.wait_for_looks(1)
-        scene.stop_at("after _ask")
+        scene.stop_at("after _write_request")
         second = scene.prompt("two")
         scene.there()
     assert ended(first) and until(lambda: "two" in scene.made())
@@ -105,7 +105,7 @@ def test_who_sleeps_while_its_request_is_made_does_not_make_it_again(scene: Scen
     assert_made(scene, "one", "two")
 
 
-@pytest.mark.parametrize("where", ["before run", "before for_other", "before mark_done"])
+@pytest.mark.parametrize("where", ["before run", "before save_for", "before mark_done"])
 def test_who_stops_while_others_wait_makes_their_hooks_late_and_loses_nothing(scene: Scene,
                                                                               where: str) -> None:
     scene.stop_at(where)
@@ -137,7 +137,7 @@ def test_what_a_process_asked_for_that_is_killed_is_made_or_told_as_missing_and_
     with scene.looking():
         first = scene.prompt("one")
         scene.wait_for_looks(1)
-        scene.stop_at("after _ask")
+        scene.stop_at("after _write_request")
         assert ended(scene.prompt("two", wait=0.1))
         os.kill(scene.there(), signal.SIGKILL)
     assert ended(first) and until(lambda: not scene.is_at_work())
@@ -168,7 +168,7 @@ def test_whom_a_process_can_serve(took: float, waiting: list[float], can: bool) 
 
 def test_what_cannot_be_marked_as_done_is_not_made_over_and_over() -> None:
     made: list[str] = []
-    making: Any = SimpleNamespace(took=0.01, for_other=lambda one: made.append(one.path))
+    making: Any = SimpleNamespace(took=0.01, save_for=lambda one: made.append(one.path))
     queue: Any = SimpleNamespace(waiting=lambda: [asked(60.0)])
     Service(making, queue, 0.0).run()
     assert made == ["a"]
@@ -182,6 +182,6 @@ def test_late_ones_go_first() -> None:
         made.append(one.path)
         waiting.remove(one)
 
-    making: Any = SimpleNamespace(took=0.01, for_other=make)
+    making: Any = SimpleNamespace(took=0.01, save_for=make)
     Service(making, SimpleNamespace(waiting=lambda: list(waiting)), 0.0).run()  # type: ignore[arg-type]
     assert made == ["b", "a", "c"]

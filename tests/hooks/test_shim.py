@@ -21,7 +21,7 @@ from make_transcripts import ClaudeTalk
 from rewind.checkpoint.project.missed import KILLED
 from rewind.hooks.memory.hook_state import HookState
 from rewind.install.machine.scripts import NAME, shim_text
-from rewind.processes import is_unburied, process_start
+from rewind.processes import is_zombie, process_start
 from rewind_cli import Result, Rewind, clean_env
 
 pytestmark = pytest.mark.slow
@@ -243,7 +243,7 @@ def test_where_nobody_buries_processes_the_agent_waits_for_the_end(installed: In
     dead = os.posix_spawn("/bin/true", ["true"], {})
     try:
         path.write_text(json.dumps({**json.loads(path.read_text()), "left": dead}))
-        assert until(lambda: is_unburied(dead))
+        assert until(lambda: is_zombie(dead))
         stop_before_writing(installed, tmp_path / "go on")
         client = start(installed, prompt_id="another")
         assert_it_waits(client, tmp_path / "go on")
@@ -296,7 +296,7 @@ def test_a_hook_that_is_killed_while_it_looks_at_the_tree_is_counted(installed: 
                                                                      rewind: Rewind) -> None:
     rewind.init()
     walk = installed.package / "snapshot" / "scan" / "walk.py"
-    begin = "    def run(self, processes: int) -> Walked:\n"
+    begin = "    def run(self, processes: int) -> WalkResult:\n"
     text = walk.read_text()
     assert begin in text
     walk.write_text(text.replace(begin, f"{begin}        os.kill(os.getpid(), 9)\n"))

@@ -18,7 +18,7 @@ from compiled_once import bring_library
 from install_scene import FOREIGN, Machine, everything
 from rewind import __version__
 from rewind.install.machine.library import is_same
-from rewind.install.machine.system import Notes, System, read_baked, script_in
+from rewind.install.machine.system import Notes, System, read_script_paths, script_in
 from rewind.install.machine.ui_packages import PACKAGES
 from rewind_cli import CHECKOUT
 
@@ -47,8 +47,8 @@ def libraries(machine: Machine) -> list[str]:
 
 
 def baked(machine: Machine) -> str:
-    found = read_baked(str(machine.shim))
-    assert found and read_baked(str(machine.system / "bin-rewind"))
+    found = read_script_paths(str(machine.shim))
+    assert found and read_script_paths(str(machine.system / "bin-rewind"))
     return os.path.basename(found.library)
 
 
@@ -221,7 +221,7 @@ def test_a_virtual_environment_is_not_baked_in(machine: Machine, tmp_path: Path,
                    capture_output=True)
     done = machine.run(venv / "bin" / "python", machine.checkout / "bin" / "rewind", "install", "--yes")
     assert done.code == 0, done
-    found = read_baked(str(machine.shim))
+    found = read_script_paths(str(machine.shim))
     assert found and not found.python.startswith(str(venv))
     shutil.rmtree(venv)
     assert machine.rewind("--version").code == 0
@@ -395,9 +395,9 @@ def test_a_script_tells_what_is_baked_into_it(tmp_path: Path, path: str) -> None
     for number, text in enumerate((program_text(path, entry), shim_text(path, entry, "/log"))):
         file = tmp_path / str(number)
         file.write_text(text)
-        found = read_baked(str(file))
+        found = read_script_paths(str(file))
         assert found and found.python == path and found.entry == entry and found.library == path + "/lib-1"
-    assert read_baked(str(tmp_path / "none")) is None
+    assert read_script_paths(str(tmp_path / "none")) is None
 
 
 def test_the_script_of_a_command_is_its_first_word() -> None:

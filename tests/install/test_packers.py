@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from rewind.install.doctor.packers import leaking
+from rewind.install.doctor.packers import unprotected_builds
 from rewind_cli import Rewind
 
 HATCH = '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'
 
 
 def builds(project: Path) -> list[str]:
-    return [what for what, _ in leaking(str(project))]
+    return [what for what, _ in unprotected_builds(str(project))]
 
 
 def test_hatchling_and_docker_leak_unless_they_are_told_not_to(project: Path) -> None:

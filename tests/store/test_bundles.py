@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from rewind.errors import FormatTooNew, StoreDamaged
 from rewind.store import bundles, objects
 from rewind.store.blobs import is_bundled, loose, oid_of, pack, raw
-from rewind.store.bundles import BYTES, MOST, Gathering, Member, content_of, member
+from rewind.store.bundles import BYTES, MOST, BundleBuilder, Member, content_of, member
 from rewind.store.objects import ObjectStore
-from rewind.store.packing import next_singles, replace_singles, thin_bundles, unbundle
+from rewind.store.packing import find_sparse_bundles, next_singles, replace_singles, unbundle
 from rewind.store.salvage import salvage
 from store_upkeep import give_back_space, pack_loose
 
@@ -44,7 +44,7 @@ def store(path: str) -> Iterator[ObjectStore]:
     store = ObjectStore(path, create=True)
     store.put(b"the first one")
     store.commit()
-    store.settle(lambda: False)
+    store.make_durable(lambda: False)
     yield store
     store.close()
 
@@ -141,7 +141,7 @@ def test_few_bundles_are_kept_unpacked_and_each_is_read_at_most_twice(
 
 @given(st.lists(st.binary(min_size=1, max_size=3000), max_size=40, unique=True))
 def test_whatever_is_gathered_can_be_found(contents: list[bytes]) -> None:
-    made = Gathering()
+    made = BundleBuilder()
     for n, data in enumerate(contents):
         made.add(n, oid_of(data), data)
     made.close()
@@ -318,7 +318,7 @@ def test_a_reader_finds_an_object_whose_bundle_is_taken_apart_at_that_moment(
 
 
 def take_apart(store: ObjectStore) -> None:
-    for bundle, left in thin_bundles(store):
+    for bundle, left in find_sparse_bundles(store):
         unbundle(store, bundle, left)
 
 
@@ -403,7 +403,7 @@ _PACK = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from rewind.store.objects import ObjectStore
-from rewind.store.packing import next_loose, replace_loose, thin_bundles, unbundle
+from rewind.store.packing import next_loose, replace_loose, find_sparse_bundles, unbundle
 store = ObjectStore(sys.argv[2])
 right, left = store.run, [int(sys.argv[3])]
 def run(statement, values=()):
@@ -418,7 +418,7 @@ while True:
     if found is None:
         break
     replace_loose(store, found)
-for bundle, members in thin_bundles(store):
+for bundle, members in find_sparse_bundles(store):
     unbundle(store, bundle, members)
 """
 

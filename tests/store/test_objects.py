@@ -68,7 +68,7 @@ def test_the_database_is_private(store: ObjectStore, path: str) -> None:
 
 def test_nothing_is_there_for_others_before_the_commit(store: ObjectStore, path: str) -> None:
     store.commit()
-    store.settle(lambda: False)
+    store.make_durable(lambda: False)
     oid = store.put(b"content")
     reader = ObjectStore(path)
     try:
@@ -82,7 +82,7 @@ def test_nothing_is_there_for_others_before_the_commit(store: ObjectStore, path:
 def test_readers_work_while_a_writer_is_at_it(store: ObjectStore, path: str) -> None:
     old = store.put(b"old")
     store.commit()
-    store.settle(lambda: False)
+    store.make_durable(lambda: False)
     store.put(b"new" * 1000)
     reader = ObjectStore(path)
     try:
@@ -94,7 +94,7 @@ def test_readers_work_while_a_writer_is_at_it(store: ObjectStore, path: str) -> 
 def test_on_a_shared_disk_there_is_no_write_ahead_log(store: ObjectStore, path: str) -> None:
     store.put(b"content")
     store.commit()
-    store.settle(lambda: True)
+    store.make_durable(lambda: True)
     assert not os.path.exists(path + "-wal")
 
 
@@ -178,7 +178,7 @@ def test_a_store_that_is_there_already_is_opened_as_it_is(store: ObjectStore, pa
 def test_a_killed_writer_leaves_what_was_committed_and_a_sound_file(store: ObjectStore, path: str) -> None:
     oid = store.put(b"committed")
     store.commit()
-    store.settle(lambda: False)
+    store.make_durable(lambda: False)
     store.close()
     code = f"""
 import sys; sys.path.insert(0, {SOURCE!r})
@@ -205,7 +205,7 @@ sys.stdin.read()
 
 
 def test_deleted_objects_give_their_space_back(store: ObjectStore) -> None:
-    store.settle(lambda: False)
+    store.make_durable(lambda: False)
     kept = store.put(b"kept")
     gone = [store.put(os.urandom(50_000)) for _ in range(40)]
     store.commit()
@@ -286,14 +286,14 @@ def test_removing_a_database_removes_what_lies_beside_it(store: ObjectStore, pat
 
 def test_what_is_put_without_the_lock_waits_in_memory_and_can_be_read(tmp_path: Path) -> None:
     store, other = two_connections(tmp_path)
-    store.hold(nullcontext)
+    store.begin_unlocked(nullcontext)
     oid = store.put(b"new")
-    assert store.has(oid) and store.those_there([oid]) == {oid} and store.get(oid) == b"new"
+    assert store.has(oid) and store.find_existing([oid]) == {oid} and store.get(oid) == b"new"
     assert list(store.get_many([oid])) == [(oid, b"new")]
     assert not store.is_writing and not other.has(oid)
     other.put(b"by another writer")
     other.commit()
-    store.release()
+    store.end_unlocked()
     store.commit()
     assert other.get(oid) == b"new"
     store.close()
@@ -304,12 +304,12 @@ def test_what_was_found_without_the_lock_is_asked_for_again(tmp_path: Path) -> N
     store, other = two_connections(tmp_path)
     oid = other.put(b"in no checkpoint")
     other.commit()
-    store.hold(nullcontext)
+    store.begin_unlocked(nullcontext)
     assert store.put(b"in no checkpoint") == oid
-    store.release()
-    assert store.is_all_there()
+    store.end_unlocked()
+    assert store.has_all_relied_on()
     other.delete([oid])
-    assert not store.is_all_there()
+    assert not store.has_all_relied_on()
     store.close()
     other.close()
 
@@ -317,13 +317,13 @@ def test_what_was_found_without_the_lock_is_asked_for_again(tmp_path: Path) -> N
 def test_a_bulk_that_waited_is_marked_for_packing_when_its_rows_come(tmp_path: Path) -> None:
     """Whoever packs meanwhile must not take the mark away before there is anything to pack."""
     store, other = two_connections(tmp_path)
-    store.hold(nullcontext)
+    store.begin_unlocked(nullcontext)
     store.begin_bulk()
     data = b"compressible " * 5000
     store.put_packed(oid_of(data), pack(data, True))
     store.end_bulk()
     assert not other.has_loose()
-    store.release()
+    store.end_unlocked()
     store.commit()
     assert other.has_loose()
     while pack_loose(other):
@@ -338,13 +338,13 @@ def two_connections(tmp_path: Path) -> tuple[ObjectStore, ObjectStore]:
     first = ObjectStore(path, create=True)
     first.put(b"something")
     first.commit()
-    first.settle(lambda: False)
+    first.make_durable(lambda: False)
     return first, ObjectStore(path)
 
 
 def test_a_log_that_was_long_for_once_is_emptied_by_whoever_writes_next(path: str) -> None:
     upkeep = ObjectStore(path, create=True)
-    upkeep.settle(lambda: False)
+    upkeep.make_durable(lambda: False)
     begin_upkeep(upkeep)
     for number in range(40):
         upkeep.put(os.urandom(50_000) + bytes([number]))
@@ -372,7 +372,7 @@ os._exit(0)
 def test_the_log_does_not_grow_from_process_to_process(path: str) -> None:
     """Each of them commits once and does not close the database, as a hook does."""
     first = ObjectStore(path, create=True)
-    first.settle(lambda: False)
+    first.make_durable(lambda: False)
     first.close()
     sizes = []
     for _ in range(9):
@@ -387,8 +387,8 @@ def test_the_log_does_not_grow_from_process_to_process(path: str) -> None:
 
 def test_a_command_leaves_a_long_log_to_the_next_one_but_not_without_end(path: str) -> None:
     store = ObjectStore(path, create=True)
-    store.settle(lambda: False)
-    store.put_off_folding()
+    store.make_durable(lambda: False)
+    store.defer_fold()
     sizes = []
     for _ in range(6):
         store.put(os.urandom(WAL_BYTES))
@@ -400,7 +400,7 @@ def test_a_command_leaves_a_long_log_to_the_next_one_but_not_without_end(path: s
 
 def test_a_reader_does_not_hold_up_who_empties_the_log(path: str) -> None:
     store = ObjectStore(path, create=True)
-    store.settle(lambda: False)
+    store.make_durable(lambda: False)
     store.put(b"before")
     store.commit()
     reader = sqlite3.connect(path)
@@ -418,7 +418,7 @@ def test_a_reader_does_not_hold_up_who_empties_the_log(path: str) -> None:
 
 def test_the_log_is_written_back_after_so_many_bytes_from_the_first_commit_on(path: str) -> None:
     reader = ObjectStore(path, create=True)
-    reader.settle(lambda: False)
+    reader.make_durable(lambda: False)
     longest = 0
     for number in range(60):  # as if each were a hook of its own
         store = ObjectStore(path)

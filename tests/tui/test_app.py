@@ -235,7 +235,7 @@ def test_files_that_change_while_the_plan_is_shown_are_not_overwritten(scene: Sc
         await person.press("enter", "1")
         scene.write(two="the latest\n")
         await person.press("y")
-        assert person.screen == "Tell" and "changed" in person.words()
+        assert person.screen == "Notice" and "changed" in person.words()
 
     at_keyboard(scene, SIZE, go)
     assert scene.read("two") == "the latest\n"
@@ -303,7 +303,7 @@ def test_taking_back_a_jump_takes_back_its_fork(scene: Scene) -> None:
 def test_nothing_to_redo_is_a_sentence(scene: Scene) -> None:
     async def go(person: Person) -> None:
         await person.press("r")
-        assert person.screen == "Tell" and "nothing to redo" in person.words()
+        assert person.screen == "Notice" and "nothing to redo" in person.words()
         await person.press("enter")
         assert person.screen == "TimelineScreen"
 
@@ -349,7 +349,7 @@ def test_a_store_of_a_stranger_is_refused_in_a_sentence(scene: Scene) -> None:
     (scene.cli.home / ".rewind" / "known-stores.json").unlink()
 
     async def go(person: Person) -> None:
-        assert person.screen == "Tell" and "--trust" in person.words()
+        assert person.screen == "Notice" and "--trust" in person.words()
         await person.press("enter")
 
     at_keyboard(scene, SIZE, go)

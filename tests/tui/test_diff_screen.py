@@ -10,7 +10,7 @@ from cli.conftest import InProcess
 from map_scene import Story
 from rewind.checkpoint.map.by_session import CHECKPOINT, PROMPT, Item
 from rewind.tui.parts.diff_view import DiffView
-from rewind.tui.screens.diff_screen import between
+from rewind.tui.screens.diff_screen import span_between
 from rewind_cli import differences, tree_state
 
 pytestmark = pytest.mark.slow
@@ -148,7 +148,7 @@ def test_a_file_that_changed_since_the_diff_was_shown_is_not_touched(scene: Scen
         await to_line(person, "+five")
         scene.write(a=CHANGED.replace("five\n", "another five\n"))
         await person.press("b")
-        assert person.screen == "Tell" and "changed" in person.words()
+        assert person.screen == "Notice" and "changed" in person.words()
 
     at_keyboard(scene, SIZE, go)
     assert scene.read("a") == CHANGED.replace("five\n", "another five\n")
@@ -211,5 +211,6 @@ def test_what_has_no_checkpoint_is_not_compared_with_now_instead(scene: Scene) -
     first, *_, now = controller.map().items
     without = Item(PROMPT, "its checkpoint is gone", 0.0)
     for pair in ((without, first), (first, without), (without, now), (now, without)):
-        assert between(controller, *pair).old is None and "no checkpoint" in between(controller, *pair).why
-    assert first.record and between(controller, now, first).old == first.record.name
+        span = span_between(controller, *pair)
+        assert span.old is None and "no checkpoint" in span.why
+    assert first.record and span_between(controller, now, first).old == first.record.name

@@ -193,7 +193,7 @@ def test_a_locked_store_is_a_sentence_and_nothing_is_touched(scene: Scene,
         await person.stand_on("write two", PROMPT)
         with locked(other.state, "save"):
             await person.press("enter", "1", "y")
-            await person.until(lambda: person.screen == "Tell")
+            await person.until(lambda: person.screen == "Notice")
             assert "Another Rewind process is at work here" in person.words()
             assert files(scene) == ["one", "two"] and not scene.forks()
         await person.press("enter", "enter", "1", "y")
@@ -210,7 +210,7 @@ def test_a_damaged_store_is_a_sentence(scene: Scene) -> None:
         if person.screen == "TimelineScreen":
             await person.stand_on("write two", PROMPT)
             await person.press("enter", "2")
-        assert person.screen == "Tell"
+        assert person.screen == "Notice"
         await person.press("enter")
 
     at_keyboard(scene, SIZE, go)
@@ -226,13 +226,13 @@ def test_a_project_where_nothing_happened_yet(cli: InProcess) -> None:
         await person.press("enter")
         assert person.screen == "TimelineScreen", "now is where we are already"
         await person.press("u")
-        assert person.screen == "Tell" and "no earlier state" in person.words()
+        assert person.screen == "Notice" and "no earlier state" in person.words()
         await person.press("enter", "f")
         assert "no conversations" in person.words()
         await person.press("enter", "n", "p", "x", "u")  # there is nothing that these could do
         assert person.screen == "ForksScreen"
         await person.press("escape", "d", "escape", "U")
-        assert person.screen == "Tell"
+        assert person.screen == "Notice"
 
     at_keyboard(scene, SIZE, go)
     assert cli.names() == [record.name for record in scene.records()]
@@ -242,7 +242,7 @@ def test_what_can_be_no_project_is_refused(scene: Scene) -> None:
     async def go(person: Person) -> None:
         assert person.screen == "Confirm" and "protect" in person.words()
         await person.press("y")
-        assert person.screen == "Tell" and "home directory or a system directory" in person.words()
+        assert person.screen == "Notice" and "home directory or a system directory" in person.words()
         await person.press("enter")
 
     shutil.rmtree(scene.cli.state.parent)

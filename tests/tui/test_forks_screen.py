@@ -78,7 +78,7 @@ def test_a_session_of_the_agent_itself_is_not_deleted(scene: Scene) -> None:
     async def go(person: Person) -> None:
         screen = await on_the_fork(person)
         await person.press("home", "x", "y")
-        assert person.screen == "Tell", "refused, in a sentence"
+        assert person.screen == "Notice", "refused, in a sentence"
         await person.press("enter")
         assert len(screen.infos) == 2
 

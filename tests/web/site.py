@@ -9,7 +9,7 @@ from typing import Any, Optional
 import httpx
 
 from rewind.web.app import make_app
-from rewind.web.server.work import Workshop
+from rewind.web.server.work import JobRunner
 from web.scene import Shop
 
 PORT = 8123
@@ -30,7 +30,7 @@ class Site:
     def __init__(self, shop: Shop) -> None:
         self.shop = shop
         self.session = shop.session
-        app = make_app(Workshop(str(shop.cli.project), str(shop.cli.home / ".rewind")), TOKEN, PORT)
+        app = make_app(JobRunner(str(shop.cli.project), str(shop.cli.home / ".rewind")), TOKEN, PORT)
         self.client = _client(app)
 
     def __enter__(self) -> Site:

@@ -21,7 +21,7 @@ from websockets.sync.client import connect
 
 from rewind.web.server import security
 from rewind.web.server.key import new_key
-from rewind.web.server.socket import Pace
+from rewind.web.server.socket import RateLimit
 from web.scene import Shop
 from web.server import Server
 from web.site import ORIGIN, PORT, SOCKET, TOKEN, Site
@@ -197,10 +197,10 @@ def test_a_message_that_is_too_long_ends_the_connection(site: Site) -> None:
 
 
 def test_fifty_messages_a_second_are_enough() -> None:
-    pace = Pace()
-    assert all(pace.allows(now=100 + n / 1000) for n in range(50))
-    assert not pace.allows(now=100.5)
-    other = Pace()
+    limit = RateLimit()
+    assert all(limit.allows(now=100 + n / 1000) for n in range(50))
+    assert not limit.allows(now=100.5)
+    other = RateLimit()
     assert all(other.allows(now=100 + n / 49) for n in range(500))
 
 

@@ -8,16 +8,16 @@ import pytest
 
 from rewind.controller import Controller
 from rewind.errors import RewindError
-from rewind.web.server.work import Workshop
+from rewind.web.server.work import JobRunner
 from web.scene import Shop
 
 
 @pytest.fixture
-def workshop(shop: Shop) -> Workshop:
-    return Workshop(str(shop.cli.project), str(shop.cli.home / ".rewind"))
+def runner(shop: Shop) -> JobRunner:
+    return JobRunner(str(shop.cli.project), str(shop.cli.home / ".rewind"))
 
 
-def test_the_end_waits_for_what_was_begun(workshop: Workshop) -> None:
+def test_the_end_waits_for_what_was_begun(runner: JobRunner) -> None:
     begun, go_on, done = threading.Event(), threading.Event(), []
 
     def job(controller: Controller) -> None:
@@ -25,22 +25,22 @@ def test_the_end_waits_for_what_was_begun(workshop: Workshop) -> None:
         go_on.wait(90)
         done.append(controller.project.root)
 
-    thread = threading.Thread(target=workshop.run_here, args=(job,))
+    thread = threading.Thread(target=runner.run_here, args=(job,))
     thread.start()
     assert begun.wait(90)
-    workshop.finish(wait=0.01)
+    runner.finish(wait=0.01)
     assert not done
     go_on.set()
-    workshop.finish()
+    runner.finish()
     assert done
     thread.join()
 
 
-def test_what_went_wrong_leaves_nothing_behind(workshop: Workshop) -> None:
+def test_what_went_wrong_leaves_nothing_behind(runner: JobRunner) -> None:
     def job(controller: Controller) -> None:
         raise RewindError("no")
 
     for _ in range(3):
         with pytest.raises(RewindError):
-            workshop.run_here(job)
-    workshop.finish(wait=0)
+            runner.run_here(job)
+    runner.finish(wait=0)

@@ -113,16 +113,16 @@ def _run(module: ModuleType, arguments: argparse.Namespace) -> int:
         return code
     import time
 
-    from rewind.cli.parse.session import detail, voice
+    from rewind.cli.parse.session import detail, verbosity
 
-    voice.quiet, voice.verbose = arguments.quiet, arguments.verbose
+    verbosity.quiet, verbosity.verbose = arguments.quiet, arguments.verbose
     began = time.perf_counter()
     try:
         code = module.run(arguments)
     finally:
         detail(f"rewind {__version__}, Python {sys.version.split()[0]}: {sys.executable}")
         detail(f"{arguments.command} took {(time.perf_counter() - began) * 1000:.0f} ms")
-        voice.quiet = voice.verbose = False
+        verbosity.quiet = verbosity.verbose = False
     return code
 
 

@@ -15,15 +15,16 @@ _SHORT = 72
 
 
 class Decision:
-    """`held` is why not; `even_so` means that an edit of an unprotected file goes ahead anyway."""
+    """`skip_reason`: why no checkpoint is made; `save_unprotected`: an edit of an unprotected file still
+    makes one."""
 
-    __slots__ = ("checkpoint", "description", "even_so", "held")
+    __slots__ = ("checkpoint", "description", "save_unprotected", "skip_reason")
 
-    def __init__(self, checkpoint: bool, held: str = "", *, even_so: bool = False,
+    def __init__(self, checkpoint: bool, skip_reason: str = "", *, save_unprotected: bool = False,
                  description: str = "") -> None:
         self.checkpoint = checkpoint
-        self.held = held
-        self.even_so = even_so
+        self.skip_reason = skip_reason
+        self.save_unprotected = save_unprotected
         self.description = description
 
 
@@ -39,10 +40,10 @@ def decide(event: HookEvent, state: HookState, settings: Settings, tier: Tier,
     if event.name == "SessionStart" and event.source in ("resume", "clear", "compact") and known_session:
         return Decision(False, "this conversation has a checkpoint already")
     if event.name not in _ALWAYS:
-        held = _held_back(event, state, settings, now)
-        if held:
-            return Decision(False, held, even_so=event.name == "PreToolUse" and event.tool_kind == EDIT,
-                            description=describe(event, state))
+        skip_reason = _skip_reason(event, state, settings, now)
+        if skip_reason:
+            is_edit = event.name == "PreToolUse" and event.tool_kind == EDIT
+            return Decision(False, skip_reason, save_unprotected=is_edit, description=describe(event, state))
     return Decision(True, description=describe(event, state))
 
 
@@ -54,7 +55,7 @@ def is_registered(event: HookEvent, tier: Tier) -> bool:
     return False
 
 
-def _held_back(event: HookEvent, state: HookState, settings: Settings, now: float) -> str:
+def _skip_reason(event: HookEvent, state: HookState, settings: Settings, now: float) -> str:
     if event.name == "SessionStart":
         return ""
     if (event.tool_kind == EDIT and settings.get("runtime.significance.enabled")

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from rewind.config.load import Settings
     from rewind.hooks.decide import Decision
     from rewind.hooks.event import HookEvent
-    from rewind.hooks.making.work import NotMade
-    from rewind.hooks.memory.in_turn import InTurn
+    from rewind.hooks.making.work import CheckpointFailed
+    from rewind.hooks.memory.in_turn import HookFilesLock
     from rewind.jsonfile import JsonObject
     from rewind.paths import Project
 
@@ -199,9 +199,9 @@ def _tell_unprotected(event: HookEvent, home: str, reason: str) -> Outcome:
 
 def _is_first_warning(event: HookEvent, home: str, can_repeat: bool) -> bool:
     """`can_repeat`: where nothing can be noted, the start of a session says it, and edits do not."""
-    from rewind.hooks.memory.in_turn import InTurn
+    from rewind.hooks.memory.in_turn import HookFilesLock
 
-    with InTurn(home):
+    with HookFilesLock(home):
         state = HookState(os.path.join(home, "hook-state.json"))
         if event.session in state.warned:
             return False
@@ -222,7 +222,7 @@ class _Hook:
         self.is_own_process = is_own_process
         self.notices = _settled(project, store)  # what the person should be told once
         self.state = HookState(project.own("hook-state.json"))
-        self._held: list[str] = []  # files of this edit that the newest checkpoint holds
+        self._captured_files: list[str] = []  # files of this edit that the newest checkpoint holds
         self._keeps_count = True  # of failures, from one event to the next
         self._noted = False
         self._rest: Callable[[], None] | None = None
@@ -253,7 +253,7 @@ class _Hook:
         """There is no checkpoint for this event, and nobody may have to find that out."""
         self._noted = True
         log_for(self.project, f"{self.event.name}: {message}")
-        with self._in_turn():
+        with self._lock_files():
             self.state = state = HookState(self.state.path)
             state.note_ended(pid)
             state.note_error(now(), self.event.name, message)
@@ -293,40 +293,40 @@ class _Hook:
         outside = self._files_outside(decision)
         if decision.checkpoint or fresh or outside:
             self._checkpoint(decision, fresh, outside)
-        elif self._held:
-            with self._in_turn():
+        elif self._captured_files:
+            with self._lock_files():
                 self.state = HookState(self.state.path)
-                self._protect(self._held)
+                self._protect(self._captured_files)
                 self.state.save()
         return self._greeting()
 
     def _checkpoint(self, decision: Decision, fresh: list[str], outside: list[str]) -> None:
         from rewind.hooks.making.in_time import in_time
-        from rewind.hooks.making.work import Work, age_of_process
+        from rewind.hooks.making.work import CheckpointJob, age_of_process
 
         def made(state: HookState, is_late: bool) -> None:
             self.state = state
             state.last_checkpoint = time.time()
-            self._protect([*self._held, *([] if is_late else fresh)])
+            self._protect([*self._captured_files, *([] if is_late else fresh)])
             state.failures = 0
             if self.event.name == "UserPromptSubmit":
                 state.note_prompt(self.event.session, self.event.prompt[:PROMPT_TEXT])
 
-        def failed(pid: int, error: NotMade) -> None:
+        def failed(pid: int, error: CheckpointFailed) -> None:
             from rewind.checkpoint.project.missed import BUSY
 
             self._failed(pid, str(error), BUSY if error.kind == "Locked" else error.message)
 
         age = age_of_process() if self.is_own_process else 0.0
         script = self.environ.get(SCRIPT, "") if self.is_own_process else ""
-        work = Work(self.event, self.project, self.settings, decision, fresh, made, failed, outside, age,
-                    self.store)
+        work = CheckpointJob(self.event, self.project, self.settings, decision, fresh, made, failed, outside,
+                             age, self.store)
         self._rest = in_time(work, int(script) if script.isdigit() else 0)
 
-    def _in_turn(self) -> InTurn:
-        from rewind.hooks.memory.in_turn import InTurn
+    def _lock_files(self) -> HookFilesLock:
+        from rewind.hooks.memory.in_turn import HookFilesLock
 
-        return InTurn(self.project.place_dir)
+        return HookFilesLock(self.project.place_dir)
 
     def _note_notices(self) -> None:
         """For the next start of a session, unless this is one."""
@@ -335,7 +335,7 @@ class _Hook:
         for text in self.notices:
             log_for(self.project, f"{self.event.name}: {text}")
         if self.event.name != "SessionStart":
-            with self._in_turn():
+            with self._lock_files():
                 self.state = HookState(self.state.path)
                 self.state.notices += self.notices
                 self.state.save()
@@ -380,7 +380,7 @@ class _Hook:
         """Files that this edit is about and that no checkpoint is known to hold."""
         event = self.event
         if event.name != "PreToolUse" or event.tool_kind != EDIT or not (decision.checkpoint
-                                                                         or decision.even_so):
+                                                                         or decision.save_unprotected):
             return []
         inside = self.project.root.rstrip("/") + "/"
         named = [os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
@@ -397,22 +397,23 @@ class _Hook:
         found = not_captured(self.project, unknown)
         found += [path for path in unknown if path not in found
                   and os.lstat(inside + path).st_size > limit]
-        self._held = [path for path in unknown if path not in found]  # the others once they are captured
+        # The others once they are captured.
+        self._captured_files = [path for path in unknown if path not in found]
         return found
 
     def _files_outside(self, decision: Decision) -> list[str]:
         """Files outside the project that this edit is about, and that the newest checkpoint has not kept."""
         event = self.event
         if event.name != "PreToolUse" or event.tool_kind != EDIT or not (decision.checkpoint
-                                                                         or decision.even_so):
+                                                                         or decision.save_unprotected):
             return []
         inside = self.project.root.rstrip("/") + "/"
         named = [path for path in map(os.path.realpath, event.files()) if not path.startswith(inside)]
         if not named:
             return []
-        from rewind.hooks.outside import to_be_kept
+        from rewind.hooks.outside import outside_files_to_keep
 
-        return to_be_kept(self.project, named, anyway=decision.checkpoint)
+        return outside_files_to_keep(self.project, named, anyway=decision.checkpoint)
 
     def _greeting(self) -> Outcome:
         """At a session's start: that something is wrong, for the person; and a line for the agent."""
@@ -432,15 +433,15 @@ class _Hook:
 
     def _missing(self) -> str:
         """What has no checkpoint, and was not said yet. A success in between does not make up for it."""
-        with self._in_turn():
+        with self._lock_files():
             self.state = state = HookState(self.state.path) if self._keeps_count else self.state
             last = state.errors[-1].get("message") if state.errors else "see rewind.log"
             if not self._keeps_count:
                 # No count says how often: this event has failed, and the next ones will.
                 return ("Rewind cannot write its state, so it makes no checkpoints here"
                         f" ({last}). Run `rewind doctor`.")
-            state.bury()
-            missed = state.unreported(leave=int(self._noted))  # of this very event, the next start tells
+            state.note_killed()
+            missed = state.take_unreported(leave=int(self._noted))  # of this very event, the next start tells
             if missed or state.notices:
                 state.notices = []
                 state.save()

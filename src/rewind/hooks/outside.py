@@ -21,7 +21,7 @@ def _is_own(path: str) -> bool:
         return True
 
 
-def to_be_kept(project: Project, paths: list[str], *, anyway: bool) -> list[str]:
+def outside_files_to_keep(project: Project, paths: list[str], *, anyway: bool) -> list[str]:
     """Of these real paths, those to keep; `anyway`: a checkpoint is made whatever they are."""
     found = [path for path in dict.fromkeys(paths) if may_be_kept(project, path) and _is_own(path)]
     if anyway or not found:

@@ -23,7 +23,7 @@ def market_plugin(profile: Profile) -> str:
                          for folder in _folders(profile, name))), "")
 
 
-def serves_as_plugin(home: str) -> bool:
+def has_market_plugin(home: str) -> bool:
     """Whether some agent has it, so that nothing else need be installed."""
     try:
         return any(market_plugin(profile) for profile in profiles(home))

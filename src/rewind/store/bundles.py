@@ -113,7 +113,7 @@ def _up_to_the_damage(body: bytes) -> bytes:
     return b"".join(parts)[:_LIMIT]
 
 
-class Gathering:
+class BundleBuilder:
     """Makes bundles of what comes: `rows` are (n, id, new row) of objects, `bundles` (id, packed)."""
 
     def __init__(self) -> None:
@@ -168,7 +168,7 @@ def _members(rows: Iterable[Row]) -> Iterable[tuple[bytes, Member]]:
             yield oid, found
 
 
-def thin(rows: Iterable[Row], bundles: Iterable[bytes]) -> list[tuple[bytes, list[bytes]]]:
+def sparse_bundles(rows: Iterable[Row], bundles: Iterable[bytes]) -> list[tuple[bytes, list[bytes]]]:
     """Bundles of which less than half is needed, with the members that are left. `rows` are all members."""
     sizes = dict.fromkeys(bundles, 0)
     left: dict[bytes, list[bytes]] = {bundle: [] for bundle in sizes}
@@ -182,7 +182,7 @@ def thin(rows: Iterable[Row], bundles: Iterable[bytes]) -> list[tuple[bytes, lis
     return chosen if len(needed) > 1 else [(bundle, oids) for bundle, oids in chosen if not oids]
 
 
-def shares(rows: Iterable[Row], lengths: Iterable[tuple[bytes, int]]) -> dict[bytes, int]:
+def member_sizes(rows: Iterable[Row], lengths: Iterable[tuple[bytes, int]]) -> dict[bytes, int]:
     """How many bytes each member takes. `rows` are all members, `lengths` those of the packed bundles."""
     members, packed = list(_members(rows)), dict(lengths)
     totals: dict[bytes, int] = {}

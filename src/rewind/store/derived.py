@@ -97,7 +97,7 @@ class DerivedDb:
     def close(self) -> None:
         self._db.close()
 
-    def put_off_folding(self) -> None:
+    def defer_fold(self) -> None:
         """For who calls `fold` when nobody waits, or leaves that to the next one. Fifty changed directories
         fill 200 pages, and writing them back takes longer than the commit."""
         self.query("PRAGMA wal_autocheckpoint=1000")

@@ -70,7 +70,7 @@ class ObjectStore:
             if create and self.pragma("application_id") == 0:
                 self._make_schema()
             self._check_identity()
-            # Until the first checkpoint is written nothing here is worth an fsync: `settle` makes up
+            # Until the first checkpoint is written nothing here is worth an fsync: `make_durable` makes up
             # for it, and an `init` that lost its power begins again.
             self.run(f"PRAGMA synchronous={'OFF' if create else 'FULL'}")
             # SQLite writes the pages back by itself, but begins the WAL anew only with the next commit of the
@@ -98,7 +98,7 @@ class ObjectStore:
         self.run(f"PRAGMA page_size={PAGE_BYTES}")
         self.run("PRAGMA auto_vacuum=INCREMENTAL")
         # The first capture goes through a rollback journal, which writes each new page once
-        # where the WAL would write it twice; `settle` then turns to the WAL.
+        # where the WAL would write it twice; `make_durable` then turns to the WAL.
         self.run("PRAGMA journal_mode=TRUNCATE")
         self.run("BEGIN IMMEDIATE")
         for statement in _SCHEMA:
@@ -114,7 +114,7 @@ class ObjectStore:
         if version > FORMAT:
             raise FormatTooNew(what=self.path, found=version, known=FORMAT)
 
-    def settle(self, shared_disk: Callable[[], bool]) -> None:
+    def make_durable(self, shared_disk: Callable[[], bool]) -> None:
         """Before the first record: all that was stored is made durable; from here on every commit is,
         and readers work beside a writer where the disk allows it."""
         if self.pragma("synchronous") != _FULL:
@@ -173,7 +173,7 @@ class ObjectStore:
             self._relied.add(oid)
         return found
 
-    def those_there(self, oids: Iterable[bytes]) -> set[bytes]:
+    def find_existing(self, oids: Iterable[bytes]) -> set[bytes]:
         """`has` for many, in a few questions."""
         wanted = set(oids) - self.lost
         found: set[bytes] = set()
@@ -237,9 +237,9 @@ class ObjectStore:
         """Bytes that each takes; of a bundle, each member its share."""
         sizes = dict(self.run("SELECT id, length(data) FROM objects"))
         if self.has_bundles():
-            from rewind.store.bundles import shares
+            from rewind.store.bundles import member_sizes
 
-            sizes.update(shares(self.bundled_rows(), self.run("SELECT id, length(data) FROM bundles")))
+            sizes.update(member_sizes(self.bundled_rows(), self.run("SELECT id, length(data) FROM bundles")))
         return sizes
 
     def size_on_disk(self) -> int:
@@ -406,7 +406,7 @@ class ObjectStore:
             if self.is_wal_over(_WORTH_SHRINKING):
                 self.fold()
 
-    def put_off_folding(self) -> None:
+    def defer_fold(self) -> None:
         """For a command that somebody waits for. The next hook empties the WAL once its agent has gone on,
         and the next save does at 1 MB. Until then it may become this long."""
         self._long_wal = 4 * WAL_BYTES
@@ -430,18 +430,18 @@ class ObjectStore:
         """Whether something is stored that is not committed."""
         return self._db.in_transaction
 
-    def hold(self, turn: Callable[[], AbstractContextManager[None]]) -> None:
+    def begin_unlocked(self, turn: Callable[[], AbstractContextManager[None]]) -> None:
         """From here on the caller has no lock. What is put stays in memory; what becomes too much for that is
         committed within `turn()`, which takes the lock for that moment."""
         self._turn = turn
 
-    def release(self) -> None:
+    def end_unlocked(self) -> None:
         """The caller has the lock again."""
         self._turn = None
 
-    def is_all_there(self) -> bool:
+    def has_all_relied_on(self) -> bool:
         """Whether nobody has collected what was found here, or committed, while we had no lock."""
-        return self._relied <= self.those_there(self._relied)
+        return self._relied <= self.find_existing(self._relied)
 
     def delete(self, oids: Iterable[bytes]) -> None:
         self.begin()

@@ -6,7 +6,7 @@ In pieces, of which only the writing needs the project's lock.
 from __future__ import annotations
 
 from rewind.store.blobs import is_loose, is_whole, loose, unpack
-from rewind.store.bundles import SCHEMA, Gathering, thin
+from rewind.store.bundles import SCHEMA, BundleBuilder, sparse_bundles
 from rewind.store.objects import WITH_BUNDLES, ObjectStore
 
 
@@ -14,7 +14,7 @@ class Loose:
     """Objects from after one number up to another, compressed; `end` is where the whole of it ends."""
 
     def __init__(self, after: int, end: int) -> None:
-        self.made = Gathering()
+        self.made = BundleBuilder()
         self.after = after
         self.end = end
         self.upto = after
@@ -43,7 +43,7 @@ def next_loose(store: ObjectStore, most: int) -> Loose | None:
     return found
 
 
-def _gather(store: ObjectStore, made: Gathering, n: int, oid: bytes) -> None:
+def _gather(store: ObjectStore, made: BundleBuilder, n: int, oid: bytes) -> None:
     # Verified before the only copy is replaced: damage must not be packed away.
     rows = store.run("SELECT data FROM objects WHERE n=?", (n,))
     if rows:
@@ -83,7 +83,7 @@ def next_singles(store: ObjectStore, after: int, most: int) -> Loose | None:
     return found
 
 
-def _gather_single(store: ObjectStore, made: Gathering, n: int, oid: bytes) -> None:
+def _gather_single(store: ObjectStore, made: BundleBuilder, n: int, oid: bytes) -> None:
     rows = store.run("SELECT data FROM objects WHERE n=?", (n,))
     if rows and is_whole(oid, rows[0][0]):
         made.add_small(n, oid, unpack(oid, rows[0][0]))
@@ -95,7 +95,7 @@ def replace_singles(store: ObjectStore, found: Loose) -> None:
     store.commit()
 
 
-def _replace_rows(store: ObjectStore, made: Gathering) -> None:
+def _replace_rows(store: ObjectStore, made: BundleBuilder) -> None:
     _add_bundles(store, made.bundles)
     for n, oid, packed in made.rows:
         # As a new row at the end, because rows that shrink in place leave their pages half empty. One
@@ -114,17 +114,17 @@ def _add_bundles(store: ObjectStore, bundles: list[tuple[bytes, bytes]]) -> None
         store.run("INSERT OR REPLACE INTO bundles(id, data) VALUES(?, ?)", (bundle, packed))
 
 
-def thin_bundles(store: ObjectStore) -> list[tuple[bytes, list[bytes]]]:
+def find_sparse_bundles(store: ObjectStore) -> list[tuple[bytes, list[bytes]]]:
     """Those that are needed for less than half of what they hold, with the members that are left."""
     if not store.has_bundles():
         return []
-    return thin(store.bundled_rows(), [bundle for (bundle,) in store.run("SELECT id FROM bundles")])
+    return sparse_bundles(store.bundled_rows(), [bundle for (bundle,) in store.run("SELECT id FROM bundles")])
 
 
 def unbundle(store: ObjectStore, bundle: bytes, oids: list[bytes]) -> None:
     """Its members become loose again, to be packed with others, and the bundle goes. Nobody may be
     packing, who could need the bundle again. One that is damaged stays as it is."""
-    members = [(oid, store.packed(oid)) for oid in store.those_there(oids)]
+    members = [(oid, store.packed(oid)) for oid in store.find_existing(oids)]
     if not all(is_whole(oid, packed) for oid, packed in members):
         return
     store.begin()

@@ -46,7 +46,7 @@ def _put_members(store: ObjectStore, path: str, bundled: Bundled) -> None:
         if is_whole(oid, packed) and not store.has(oid):
             store.put_packed(oid, pack(unpack(oid, packed)))
     store.commit()
-    store.delete(store.those_there(bundled))
+    store.delete(store.find_existing(bundled))
 
 
 def members_in(path: str, bundled: Bundled) -> Iterator[tuple[bytes, bytes]]:

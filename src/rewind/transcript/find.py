@@ -79,7 +79,7 @@ def project_sessions(root: str | Area, home: str | None = None) -> list[SessionF
 def latest_sessions(root: str | Area, home: str | None = None, since: float = 0.0) -> Iterator[SessionFile]:
     """The same one by one: a session is opened only when somebody gets so far, and never an older one
     than `since`."""
-    return belonging(candidates(root, home), root, since)
+    return sessions_begun_in(candidates(root, home), root, since)
 
 
 def candidates(root: str | Area, home: str | None = None) -> list[tuple[SessionFile, bool]]:
@@ -95,7 +95,7 @@ def session_with_id(root: str | Area, session_id: str, home: str | None = None) 
         return None
     found = [one for one in candidates(root, home) if one[0].session_id == session_id]
     moved = ((s, False) for s in (session_anywhere(p, session_id) for p in profiles(home)) if s)
-    return next(belonging(found, root), None) or next(belonging(list(moved), root), None)
+    return next(sessions_begun_in(found, root), None) or next(sessions_begun_in(list(moved), root), None)
 
 
 def session_anywhere(profile: Profile, session_id: str, environ: Mapping[str, str] | None = None,
@@ -134,8 +134,8 @@ def _at(profile: Profile, path: str, environ: Mapping[str, str] | None) -> Sessi
     return SessionFile(path, profile, info) if ours else None
 
 
-def belonging(found: list[tuple[SessionFile, bool]], root: str | Area,
-              since: float = 0.0) -> Iterator[SessionFile]:
+def sessions_begun_in(found: list[tuple[SessionFile, bool]], root: str | Area,
+                      since: float = 0.0) -> Iterator[SessionFile]:
     """Those of the candidates that did begin in the project."""
     area = _area(root)
     return (session for session, sure in found if session.modified >= since

@@ -16,10 +16,10 @@ from starlette.websockets import WebSocket
 from rewind.controller import Controller
 from rewind.web.reads import files, history, reads, review, setup
 from rewind.web.reads.query import Query
-from rewind.web.server.errors import body_of, known, status_of
-from rewind.web.server.security import Door
+from rewind.web.server.errors import as_rewind_error, body_of, status_of
+from rewind.web.server.security import AccessMiddleware
 from rewind.web.server.socket import Hub
-from rewind.web.server.work import Workshop
+from rewind.web.server.work import JobRunner
 from rewind.web.writes import futures, plans, surgery
 
 Read = Callable[[Controller, Query], Mapping[str, object]]  # see `reads/answers.py`
@@ -60,8 +60,8 @@ _READS: dict[str, Read] = {
 }
 
 
-def make_app(workshop: Workshop, token: str, port: int) -> Door:
-    hub = Hub(workshop)
+def make_app(runner: JobRunner, token: str, port: int) -> AccessMiddleware:
+    hub = Hub(runner)
 
     async def socket(websocket: WebSocket) -> None:
         await hub.serve(websocket)
@@ -71,7 +71,7 @@ def make_app(workshop: Workshop, token: str, port: int) -> Door:
               WebSocketRoute("/ws", socket),
               *(Route(path, _answering(hub, read), methods=["GET"]) for path, read in _READS.items())]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _http_error})
-    return Door(app, token, port)
+    return AccessMiddleware(app, token, port)
 
 
 def _answering(hub: Hub, read: Read) -> Callable[[Request], Awaitable[Response]]:
@@ -81,11 +81,11 @@ def _answering(hub: Hub, read: Read) -> Callable[[Request], Awaitable[Response]]
             values.setdefault(key, []).append(value)
         query = Query(request.path_params, values)
         try:
-            answered = await hub.workshop.run(lambda controller: read(controller, query))
+            answered = await hub.runner.run(lambda controller: read(controller, query))
             hub.note_sent(answered)
             return JSONResponse(answered)
         except Exception as error:
-            found = known(error)
+            found = as_rewind_error(error)
             return JSONResponse({"error": body_of(found)}, status_of(found))
 
     return answer

@@ -12,7 +12,7 @@ import uvicorn
 from rewind.web.app import make_app
 from rewind.web.server.key import FILE, remember, remembered
 from rewind.web.server.socket import MOST_BYTES
-from rewind.web.server.work import Workshop
+from rewind.web.server.work import JobRunner
 
 ADDRESS = "127.0.0.1"
 
@@ -20,26 +20,26 @@ ADDRESS = "127.0.0.1"
 def serve(root: str, port: int, ready: Callable[[str], None], home: str | None = None) -> None:
     """Runs until it is interrupted. `ready` is told the address, token included."""
     gc.enable()  # `bin/rewind` has it off, for commands that live for a moment
-    workshop = Workshop(root, home)
-    kept = workshop.run_here(lambda controller: controller.project.path(FILE))
+    runner = JobRunner(root, home)
+    kept = runner.run_here(lambda controller: controller.project.path(FILE))
     token, last_port = remembered(kept)
     listening = _listen_again(port, last_port)
     try:
         actual: int = listening.getsockname()[1]
         remember(kept, token, actual)
-        server = uvicorn.Server(make_config(workshop, token, actual))
+        server = uvicorn.Server(make_config(runner, token, actual))
         ready(f"http://{ADDRESS}:{actual}/?token={token}")
         asyncio.run(server.serve(sockets=[listening]))
     except KeyboardInterrupt:
         pass
     finally:
         listening.close()
-        workshop.finish()
+        runner.finish()
 
 
-def make_config(workshop: Workshop, token: str, port: int) -> uvicorn.Config:
+def make_config(runner: JobRunner, token: str, port: int) -> uvicorn.Config:
     # No access log: it would hold the token. A message over the limit is refused while it comes in.
-    return uvicorn.Config(make_app(workshop, token, port), log_level="error", access_log=False,
+    return uvicorn.Config(make_app(runner, token, port), log_level="error", access_log=False,
                           http="h11", ws_max_size=MOST_BYTES, ws_max_queue=16, ws_per_message_deflate=False,
                           h11_max_incomplete_event_size=32 << 10, timeout_keep_alive=30,
                           limit_concurrency=200, timeout_graceful_shutdown=3, server_header=False,

@@ -16,7 +16,7 @@ import pytest
 from rewind.errors import ChangedSincePlan, StoreDamaged
 from rewind.snapshot.apply import swap
 from rewind.snapshot.apply.applier import Applied, Applier
-from rewind.snapshot.apply.replaced import Replaced, is_open_for_writing
+from rewind.snapshot.apply.replaced import ReplacedFiles, is_open_for_writing
 from rewind.snapshot.trees.change import Change
 from rewind.snapshot.trees.tree import DIR, FILE, LINK, TreeEntry
 from rewind.store.blobs import oid_of, unpack
@@ -64,7 +64,7 @@ class Bench:
         assert not self.staging.exists()
         assert not [n for _, d, f in os.walk(self.root) for n in (*d, *f) if n.startswith(".rewind-tmp-")]
         told = {path for path, _ in done.failed} | set(done.not_empty)
-        assert set(applier.not_as_wanted(list(changes))) <= told
+        assert set(applier.find_mismatches(list(changes))) <= told
         return done
 
 
@@ -140,9 +140,9 @@ def test_what_is_changed_while_it_is_applied_is_told(bench: Bench, path: str,
     applier = bench.applier()
     applier.prepare(changes)
     assert applier.run(changes).failed == []
-    assert applier.not_as_wanted(changes) == []
+    assert applier.find_mismatches(changes) == []
     meddle(root / path)
-    assert applier.not_as_wanted(changes) == [path.encode()]
+    assert applier.find_mismatches(changes) == [path.encode()]
 
 
 def test_a_file_makes_room_for_a_directory_and_the_other_way_round(bench: Bench) -> None:
@@ -507,7 +507,7 @@ def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 
 def right_before(monkeypatch: pytest.MonkeyPatch, deed: Callable[[], object]) -> None:
     """After the last look at a file and before its place is taken."""
-    real = Applier._as_planned
+    real = Applier._matches_plan
 
     def looked(self: Applier, change: Change) -> bool:
         planned = real(self, change)
@@ -515,7 +515,7 @@ def right_before(monkeypatch: pytest.MonkeyPatch, deed: Callable[[], object]) ->
             deed()
         return planned
 
-    monkeypatch.setattr(Applier, "_as_planned", looked)
+    monkeypatch.setattr(Applier, "_matches_plan", looked)
 
 
 def kept(bench: Bench, done: Applied) -> dict[bytes, bytes]:
@@ -556,14 +556,14 @@ def test_what_is_written_through_a_descriptor_after_the_place_was_taken_is_kept(
     path = bench.root / "file"
     path.write_text("before")
     with open(path, "r+") as file:
-        real = Replaced.finish
+        real = ReplacedFiles.finish
 
-        def late(self: Replaced) -> None:
+        def late(self: ReplacedFiles) -> None:
             file.write("late!!")
             file.close()
             real(self)
 
-        monkeypatch.setattr(Replaced, "finish", late)
+        monkeypatch.setattr(ReplacedFiles, "finish", late)
         done = bench.apply(write("file", bench.file("after"), bench.file("before")))
     assert kept(bench, done) == {b"file": b"late!!"} and path.read_text() == "after"
 
@@ -638,7 +638,7 @@ def test_with_the_state_on_another_disk_it_is_kept_as_well(
     applier.prepare(changes)
     for name in ("file", "gone"):
         (bench.root / name).write_text("mine")
-    monkeypatch.setattr(Applier, "_as_planned", lambda self, change: True)  # it had been, a moment before
+    monkeypatch.setattr(Applier, "_matches_plan", lambda self, change: True)  # it had been, a moment before
     done = applier.run(changes)
     assert kept(bench, done) == {b"file": b"mine", b"gone": b"mine"} and done.failed == []
     assert (bench.root / "file").read_text() == "after" and os.listdir(bench.root) == ["file"]

@@ -113,7 +113,7 @@ def test_a_later_edit_of_the_same_lines_is_a_conflict() -> None:
     merge = trees.bring_back(OLD, NEW, NEW.replace(b"five\n", b"5\n", 1), [hunks_of(OLD, NEW)[0].id])
     entry = trees.result(merge)
     assert entry and trees.made[entry.ref] == NEW.replace(b"five\n", b"5\n", 1)
-    assert [(clash.path, clash.lines) for clash in merge.clashes] == [(NAME, [(6, 1)])]
+    assert [(conflict.path, conflict.lines) for conflict in merge.conflicts] == [(NAME, [(6, 1)])]
 
 
 def test_a_later_edit_of_another_hunk_is_none() -> None:

@@ -68,7 +68,7 @@ class Done:
         store = Store()
         work = TreeMerge(store.side(base), store.side(ours), store.side(theirs), store.put, **more)
         self.files = store.shape(work.root())
-        self.conflicts = {clash.path.decode(): clash.reason for clash in work.clashes}
+        self.conflicts = {one.path.decode(): one.reason for one in work.conflicts}
         self.unknown = dict(work.unknown)
 
 
@@ -110,7 +110,7 @@ def test_a_file_that_changed_and_became_a_directory_is_one_conflict(how: str) ->
     base, ours, theirs = store.side({"x": "1"}), store.side({"x": "mine"}), store.side({"x": {"in": "2"}})
     work = TreeMerge(base, ours, theirs, store.put, how=how)
     files = store.shape(work.root())
-    assert [clash.path for clash in (*work.clashes, *work.settled)] == [b"x"]
+    assert [conflict.path for conflict in (*work.conflicts, *work.settled)] == [b"x"]
     assert files == ({"x": "0o755", "x/in": "2"} if how == "theirs" else {"x": "mine"})
 
 

@@ -54,14 +54,14 @@ def capture(project: Path, store: ObjectStore, moment: Moment | None,
 
 def then(monkeypatch: pytest.MonkeyPatch, moment: Ended, change: Any) -> None:
     """After the walk the moment is over, and somebody goes on working."""
-    right = build.Builder.build
+    right = build.SnapshotBuilder.build
 
     def late(builder: Any) -> Any:
         moment.over = True
         change()
         return right(builder)
 
-    monkeypatch.setattr(build.Builder, "build", late)
+    monkeypatch.setattr(build.SnapshotBuilder, "build", late)
 
 
 def test_what_changed_after_the_look_is_uncovered_and_the_rest_is_captured(
@@ -91,13 +91,13 @@ def test_what_changed_after_the_look_is_uncovered_and_the_rest_is_captured(
 def test_what_changes_while_somebody_still_waits_is_captured_as_it_is_then(
         project: Path, store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
     (project / "edited").write_text("edited")
-    right = build.Builder.build
+    right = build.SnapshotBuilder.build
 
     def work(builder: Any) -> Any:
         (project / "edited").write_text("EDITED")
         return right(builder)
 
-    monkeypatch.setattr(build.Builder, "build", work)
+    monkeypatch.setattr(build.SnapshotBuilder, "build", work)
     found = capture(project, store, Ended())
     assert found[b"edited"].kind == FILE and store.get(found[b"edited"].ref) == b"EDITED"
 

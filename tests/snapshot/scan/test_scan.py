@@ -762,13 +762,13 @@ def test_what_is_read_again_after_somebody_was_told_is_late(settled: Scanner,
                                                             monkeypatch: pytest.MonkeyPatch) -> None:
     fill(settled.root)
     settled()
-    right = build.Builder._store_trees
+    right = build.SnapshotBuilder._store_trees
 
     def damaged(self: Any) -> None:
-        monkeypatch.setattr(build.Builder, "_store_trees", right)
+        monkeypatch.setattr(build.SnapshotBuilder, "_store_trees", right)
         raise StoreDamaged(what="a tree")
 
-    monkeypatch.setattr(build.Builder, "_store_trees", damaged)
+    monkeypatch.setattr(build.SnapshotBuilder, "_store_trees", damaged)
     waiter = Waiter(settled)
     waiter.do = lambda: (settled.root / "README").write_text("the agent is at work\n")
     moment = Moment(60)

@@ -34,7 +34,7 @@ from rewind.transcript.read.lines import open_transcript, size_of
 from rewind.transcript.read.prompts import content_of, prompt_text
 from rewind.transcript.read.titles import read_title
 from rewind.transcript.write.fork import write_fork
-from rewind.transcript.write.import_session import take
+from rewind.transcript.write.import_session import delete_imported
 
 OPENCODE = "opencode"
 QUOTED = '"WRITE:/home/dev/work/proj-o/c.txt:cee\nSHELL:echo hi > d.txt"'  # its own quotes, nobody typed them
@@ -206,7 +206,7 @@ def test_a_failing_client_leaves_no_fork(home: Path, project: Path, tmp_path: Pa
 
 
 def test_a_session_that_opencode_does_not_have_is_deleted(project: Path) -> None:
-    take("ses_nosuch", profile_named(OPENCODE), str(project))
+    delete_imported("ses_nosuch", profile_named(OPENCODE), str(project))
 
 
 def test_in_place_is_refused_with_the_reason() -> None:

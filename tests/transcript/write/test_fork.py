@@ -207,9 +207,9 @@ def full_disk(*_: Any, **__: Any) -> None:
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-@pytest.mark.parametrize("what", ["copy_range", "write_all", "appear"])
+@pytest.mark.parametrize("what", ["copy_range", "write_all", "move_into_place"])
 def test_a_failure_leaves_nothing_behind(claude: Desk, monkeypatch: Any, what: str) -> None:
-    monkeypatch.setattr(fork if what == "appear" else content, what, full_disk)
+    monkeypatch.setattr(fork if what == "move_into_place" else content, what, full_disk)
     with pytest.raises(OSError):
         claude.fork(claude.talk.offset(3))
     assert claude.names == [claude.path.name]

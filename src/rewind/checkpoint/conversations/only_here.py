@@ -16,7 +16,7 @@ from rewind.checkpoint.records.record import Record
 from rewind.errors import RewindError, SessionNotFound, SessionThere
 from rewind.files import PRIVATE_FILE, fsync_dir, make_private_dir
 from rewind.transcript.find import session_anywhere
-from rewind.transcript.write.fork import appear, temp_of
+from rewind.transcript.write.fork import move_into_place, temp_of
 
 _SHORTEST = 6  # of an id that names a session
 
@@ -63,7 +63,7 @@ def bring_back(state: State, text: str) -> KeptConversation:
         try:
             write_out(state, kept.record, fd)
             os.fsync(fd)
-            appear(temp, path)
+            move_into_place(temp, path)
         finally:
             os.close(fd)
             if os.path.lexists(temp):

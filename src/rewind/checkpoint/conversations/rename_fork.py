@@ -13,7 +13,7 @@ from rewind.checkpoint.project.unfinished import Unfinished
 from rewind.errors import NotAFork, RewindError
 from rewind.transcript.liveness import is_open
 from rewind.transcript.write.fork import temp_of
-from rewind.transcript.write.retitle import given_title, keeps_titles, retitle, rewrites
+from rewind.transcript.write.retitle import given_title, keeps_titles, needs_new_file, retitle
 
 if TYPE_CHECKING:
     from rewind.checkpoint.log.line import Effect
@@ -36,7 +36,7 @@ def write_title(state: State, effect: Effect) -> str:
         profile, path, session = checked_fork(state, effect)
         if not os.path.lexists(path) or given_title(path, profile) != effect["titleBefore"]:
             return ""  # done by a process that was killed then; or somebody has renamed it since
-        if rewrites(profile) and is_open(profile, session, recorded_session(state, session)):
+        if needs_new_file(profile) and is_open(profile, session, recorded_session(state, session)):
             return (f"{profile.title} has this session open and keeps its own title."
                     " Close it, then rename it again.")
         with Unfinished(state.project, temp_of(path)):

@@ -17,7 +17,7 @@ from rewind.files import draft_of, make_private_dir
 from rewind.transcript.names import SUFFIX, is_session_id, session_id_of
 from rewind.transcript.read.entries import entry_of
 from rewind.transcript.read.lines import events_forward, open_transcript
-from rewind.transcript.write.import_session import give, take
+from rewind.transcript.write.import_session import delete_imported, import_session
 from rewind.transcript.write.in_place import copy_whole
 from rewind.transcript.write.sidecars import remove_from_index, sidecar_paths
 
@@ -64,7 +64,7 @@ def move_to_trash(state: State, fork: Effect) -> None:
     profile, path, session = checked_fork(state, fork)
     folder = state.project.path(TRASH, str(fork["trash"]))
     make_private_dir(folder)
-    take(session, profile, state.project.root)
+    delete_imported(session, profile, state.project.root)
     about = {"sessionId": session, "path": path, "agent": profile.name}
     with Unfinished(state.project, draft_of(os.path.join(folder, ABOUT))):
         jsonfile.write(os.path.join(folder, ABOUT), about)
@@ -132,7 +132,7 @@ def bring_from_trash(state: State, fork: Effect) -> None:
     make_private_dir(os.path.dirname(path))
     if os.path.lexists(path):
         move_file(path, os.path.join(folder, os.path.basename(path) + _LAST_LINE))
-    give(os.path.join(folder, os.path.basename(path)), profile, session, state.project.root)
+    import_session(os.path.join(folder, os.path.basename(path)), profile, session, state.project.root)
     for one in (*sidecar_paths(path, profile), path):
         kept = os.path.join(folder, os.path.basename(one))
         if os.path.lexists(kept) and not os.path.lexists(one):

@@ -9,12 +9,12 @@ from rewind.agents.registry import is_under_root, profile_for, profile_named, pr
 from rewind.errors import NoSession, RewindError, SessionNotFound, StoreUnavailable, TranscriptNotFound
 from rewind.transcript.find import (
     SessionFile,
-    belonging,
     candidates,
     find_session,
     project_sessions,
     session_anywhere,
     session_with_id,
+    sessions_begun_in,
 )
 from rewind.transcript.names import SUFFIX, session_id_of
 
@@ -103,7 +103,7 @@ class _Files:
 
         known = {file.session_id for file in self._seen}
         others = [(s, sure) for s, sure in self._found if s.session_id not in known and is_open(s)]
-        found = [file for file in self._seen if is_open(file)] + list(belonging(others, self._root))
+        found = [file for file in self._seen if is_open(file)] + list(sessions_begun_in(others, self._root))
         return sorted({file.session_id: file for file in found}.values(), key=lambda f: f.modified,
                       reverse=True)
 
@@ -117,11 +117,12 @@ class _Files:
 
     def _in_order(self) -> Iterator[SessionFile]:
         yield from self._seen
-        yield from belonging(self._touched, self._root)
-        yield from belonging(self._shared, self._root)  # nobody has gone on in it, and there is no other
+        yield from sessions_begun_in(self._touched, self._root)
+        # Nobody has gone on in it, and there is no other.
+        yield from sessions_begun_in(self._shared, self._root)
 
     def also_active(self, taken: SessionFile) -> SessionFile | None:
-        recent = belonging(self._touched, self._root, time.time() - _RECENT)
+        recent = sessions_begun_in(self._touched, self._root, time.time() - _RECENT)
         return next((file for file in recent if file.path != taken.path), None)
 
 

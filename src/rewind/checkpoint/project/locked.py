@@ -100,7 +100,7 @@ class _StoreLockReleased:
     def __enter__(self) -> None:
         held = self._held
         if held:
-            self._state.objects.hold(lambda: _StoreLockForMoment(self._state, held))
+            self._state.objects.begin_unlocked(lambda: _StoreLockForMoment(self._state, held))
             self._state.held = None  # there is no other within this one
             held.close()
 
@@ -110,7 +110,7 @@ class _StoreLockReleased:
             try:
                 _regain(self._state, self._held)
             finally:
-                self._state.objects.release()
+                self._state.objects.end_unlocked()
                 self._state.forget_timeline()
             self._state.held = self._held
 

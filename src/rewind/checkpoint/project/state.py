@@ -86,7 +86,7 @@ class State:
             fresh = not self.files.extent()[0]
             self._objects = self._fresh_store(path) if fresh else ObjectStore(path)
             if not fresh:
-                self._objects.settle(self.on_shared_disk)  # a killed first checkpoint did not
+                self._objects.make_durable(self.on_shared_disk)  # a killed first checkpoint did not
             if os.path.exists(self.project.path(DAMAGE_FILE)):
                 self._objects.lost = self.damage().objects
         return self._objects

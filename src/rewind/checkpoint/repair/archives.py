@@ -22,7 +22,7 @@ from rewind.checkpoint.repair.rescue_conversation import transcripts
 from rewind.errors import RewindError
 from rewind.files import PRIVATE_FILE, fsync_dir
 from rewind.snapshot.archive.portable import read_snapshot, write_snapshot
-from rewind.snapshot.archive.rest_of import rest_of
+from rewind.snapshot.archive.rest_of import read_intact_part
 from rewind.snapshot.scan.cache import ScanCache
 from rewind.snapshot.scan.scan import scan
 from rewind.snapshot.trees.tree import Tree
@@ -153,7 +153,7 @@ class _Archive:
         """What comes before the damage is a checkpoint still: with fewer files, and marked as such."""
         store = self.state.objects
         try:
-            rest = rest_of(path, store)
+            rest = read_intact_part(path, store)
             store.put(rest.rules)
         except (RewindError, OSError):
             store.rollback()

@@ -48,7 +48,7 @@ class Finder:
     def put_packed(self, oid: bytes, packed: bytes) -> None:
         self._keep(oid, unpack(oid, packed), self._where)
 
-    def those_there(self, oids: Iterable[bytes]) -> set[bytes]:
+    def find_existing(self, oids: Iterable[bytes]) -> set[bytes]:
         return {oid for oid in oids if self.has(oid)}
 
     def top(self) -> int:

@@ -103,7 +103,7 @@ def _look_without_store_lock(state: State, look: Callable[[], Snapshot]) -> Snap
     version = state.cache.version()
     with release_store_lock(state):
         snapshot = look()
-    if state.cache.version() == version and state.objects.is_all_there():
+    if state.cache.version() == version and state.objects.has_all_relied_on():
         return snapshot
     return look()
 

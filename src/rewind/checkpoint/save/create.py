@@ -27,7 +27,7 @@ def write_record(state: State, draft: Draft, kind: str, description: str,
     with what was kept of files outside the project."""
     if draft.archive is None or outside:
         state.objects.commit()
-        state.objects.settle(state.on_shared_disk)
+        state.objects.make_durable(state.on_shared_disk)
     note_vanished(state)
     current = here(state)
     state.timeline.sweep()

@@ -157,7 +157,7 @@ def import_file(state: State, path: str, *, allow_links_out: bool = False,
 def _write_record(state: State, found: Imported, new_bytes: int) -> Record:
     # Not `create.write_record`: the code here is what it was, so undo and redo lead where they did.
     state.objects.commit()
-    state.objects.settle(state.on_shared_disk)
+    state.objects.make_durable(state.on_shared_disk)
     code: Code = {
         "format": "objects", "tree": found.root.hex(),
         "rules": found.metadata["code"]["rules"], "fileCount": found.files,

@@ -10,11 +10,11 @@ from rewind.errors import Locked
 from rewind.lock import Lock, is_wanted
 from rewind.store.packing import (
     Loose,
+    find_sparse_bundles,
     next_loose,
     next_singles,
     replace_loose,
     replace_singles,
-    thin_bundles,
     unbundle,
 )
 from rewind.store.space import begin_upkeep, end_upkeep, free_pages, shrink, write_back
@@ -132,7 +132,7 @@ def take_bundles_apart(state: State, wait: float) -> None:
 
 
 def _take_apart(state: State, wait: float) -> None:
-    for bundle, left in thin_bundles(state.objects):
+    for bundle, left in find_sparse_bundles(state.objects):
         wait_for_others(state, wait)
         with Piece(state, wait):
             unbundle(state.objects, bundle, left)

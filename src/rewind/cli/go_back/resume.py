@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from rewind.cli.parse.session import Args, Parser, note, voice
+from rewind.cli.parse.session import Args, Parser, note, verbosity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class Resume:
 
     def __init__(self, controller: Controller, args: Args) -> None:
         self._controller = controller
-        self._asks = not (args.no_resume or args.json or voice.quiet)
+        self._asks = not (args.no_resume or args.json or verbosity.quiet)
         self._command = ""
 
     def tell(self, outcome: Outcome) -> None:

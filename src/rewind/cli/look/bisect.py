@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rewind.cli.output.style import paint, path_json
-from rewind.cli.parse.session import Args, Parser, answer, note, open_controller, voice
+from rewind.cli.parse.session import Args, Parser, answer, note, open_controller, verbosity
 from rewind.controller import Controller, read_log
 from rewind.errors import DONE, PARTIAL, UsageError
 from rewind.words import age, plural, quoted, safe, shown
@@ -77,7 +77,7 @@ def run(args: Args) -> int:
         return _dry_run(args, controller)
     found = controller.bisect(command, good=args.good, bad=args.bad, known=known,
                               below=_below(controller), in_place=args.in_place, force=args.force,
-                              quiet=voice.quiet, progress=_tell_run)
+                              quiet=verbosity.quiet, progress=_tell_run)
     return answer(args, _json(found), lambda: _print(found), code=PARTIAL if found.skipped else DONE)
 
 

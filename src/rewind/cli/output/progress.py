@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from rewind.cli.parse.session import voice
+from rewind.cli.parse.session import verbosity
 
 _PATIENCE = 0.5
 _EVERY = 0.1
@@ -20,7 +20,7 @@ class ProgressLine:
         self._start = time.monotonic()
         self._last = 0.0
         self._drawn = 0  # columns
-        self._wanted = sys.stderr.isatty() and not voice.quiet and os.environ.get("TERM") != "dumb"
+        self._wanted = sys.stderr.isatty() and not verbosity.quiet and os.environ.get("TERM") != "dumb"
 
     def __enter__(self) -> ProgressLine:
         return self

@@ -21,14 +21,14 @@ else:
     Args = Parser = object  # words for annotations: argparse itself is loaded where a command line needs it
 
 
-class _Voice:
+class _Verbosity:
     """How much is said on stderr; main.py sets it for each command."""
 
     quiet = False
     verbose = False
 
 
-voice = _Voice()
+verbosity = _Verbosity()
 
 # These finish an interrupted restore, or report it themselves.
 _TOLD_OTHERWISE = ("restore", "jump", "undo-restore", "validate", "status")
@@ -72,7 +72,7 @@ def _tell_interrupted(controller: Controller) -> None:
 
 def note(text: str) -> None:
     """Talk, as opposed to the result."""
-    if not voice.quiet:
+    if not verbosity.quiet:
         print(text, file=sys.stderr)
 
 
@@ -93,7 +93,7 @@ def note_left_out(damaged: dict[str, RewindError]) -> None:
 
 def detail(text: str) -> None:
     """What only those want to know who ask with --verbose."""
-    if voice.verbose:
+    if verbosity.verbose:
         note(f"verbose: {text}")
 
 

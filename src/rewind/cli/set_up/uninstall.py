@@ -15,7 +15,7 @@ from rewind.cli.output.style import paint
 from rewind.cli.parse.session import Args, Parser, answer, note
 from rewind.errors import DONE, PARTIAL, RewindError
 from rewind.install.machine.library import own_package
-from rewind.install.machine.uninstaller import Uninstall, Uninstalled
+from rewind.install.machine.uninstaller import Uninstalled, UninstallPlan
 from rewind.paths import current_dir, find_project, rewind_home
 from rewind.words import safe
 
@@ -43,7 +43,7 @@ def arguments(parser: Parser) -> None:
 
 
 def run(args: Args) -> int:
-    plan = Uninstall(rewind_home(), _here(args.project))
+    plan = UninstallPlan(rewind_home(), _here(args.project))
     if args.dry_run:
         return answer(args, _json(plan, None), lambda: _show(plan))
     if plan.is_nothing:
@@ -63,19 +63,19 @@ def _here(named: str | None) -> list[str]:
     return [root for root in dict.fromkeys((project.root if project else start, start)) if root != own]
 
 
-def _confirm(plan: Uninstall, as_json: bool) -> None:
+def _confirm(plan: UninstallPlan, as_json: bool) -> None:
     refuse_unasked(as_json)
     _show(plan)
     if not ask_yes("Remove Rewind?", default=False):
         raise RewindError("Nothing was removed.")
 
 
-def _tell_nothing(plan: Uninstall) -> None:
+def _tell_nothing(plan: UninstallPlan) -> None:
     print("Rewind is not installed here.")
     _tell_remaining(plan)
 
 
-def _show(plan: Uninstall) -> None:
+def _show(plan: UninstallPlan) -> None:
     print("Would remove:")
     for path in (*([plan.link] if plan.link else []), *plan.plugins, *plan.paths):
         print(f"  {safe(path)}")
@@ -86,7 +86,7 @@ def _show(plan: Uninstall) -> None:
     _tell_remaining(plan)
 
 
-def _report(plan: Uninstall, done: Uninstalled) -> None:
+def _report(plan: UninstallPlan, done: Uninstalled) -> None:
     print("Removed Rewind." if not done.problems else "Removed Rewind, but not all of it.")
     for problem in done.problems:
         note(f"{paint('warning:', 'yellow', sys.stderr)} {safe(problem)}")
@@ -98,7 +98,7 @@ def _report(plan: Uninstall, done: Uninstalled) -> None:
              " or `uv tool uninstall agentrewind` removes.")
 
 
-def _tell_remaining(plan: Uninstall) -> None:
+def _tell_remaining(plan: UninstallPlan) -> None:
     if not plan.remaining:
         return
     print("The checkpoints of these projects stay:")
@@ -108,7 +108,7 @@ def _tell_remaining(plan: Uninstall) -> None:
     print(f"To remove them: rm -rf {safe(states)}")
 
 
-def _json(plan: Uninstall, done: Uninstalled | None, dry_run: bool = True) -> UninstallJson:
+def _json(plan: UninstallPlan, done: Uninstalled | None, dry_run: bool = True) -> UninstallJson:
     gone = [plan.link] if plan.link else []
     return {"removed": done.removed if done else [*gone, *plan.plugins, *plan.paths],
             "hooks": done.files if done else plan.hook_files,

@@ -11,7 +11,7 @@ from rewind.checkpoint.project.state import State
 from rewind.checkpoint.save.save import AUTO, save
 from rewind.errors import StoreMoved
 from rewind.hooks.memory.hook_state import HookState
-from rewind.hooks.memory.in_turn import InTurn
+from rewind.hooks.memory.in_turn import HookFilesLock
 from rewind.hooks.transcript_path import own_transcript
 from rewind.paths import find_project
 from rewind.snapshot.scan.moment import Moment
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.conversations.stored import Captured
     from rewind.checkpoint.save.capture import Draft
     from rewind.hooks.making.queue import Queue, Request
-    from rewind.hooks.making.work import Work
+    from rewind.hooks.making.work import CheckpointJob
     from rewind.paths import Project
     from rewind.transcript.find import SessionFile
 
@@ -33,73 +33,74 @@ _left_open: list[State] = []
 _LONG_WAL = 512 << 10  # bytes, which the next process has to look through: half a millisecond
 
 
-class _ToldTwice(Exception):
+class _AlreadyHandled(Exception):
     """Another process has taken care of the same event."""
 
 
-class Making:
+class CheckpointSaver:
     """The checkpoint of this hook, and those of others. What is open stays open from one to the next."""
 
-    def __init__(self, work: Work, queue: Queue) -> None:
+    def __init__(self, work: CheckpointJob, queue: Queue) -> None:
         self._work = work
         self._queue = queue
         self._state = State(work.project, settings=work.settings, store=work.store)
         self.took = 0.0  # seconds, for the latest one
 
-    def own(self) -> bool:
+    def save_own(self) -> bool:
         """False where another process has taken care of the same event."""
         try:
-            return self._own()
+            return self._save_own()
         except StoreMoved:  # while we waited for the lock
             project = self._work.project
             self._work.project = find_project(project.root, project.home) or project
             self._state = State(self._work.project, forgiving=True)
-            return self._own()
+            return self._save_own()
 
-    def _own(self) -> bool:
+    def _save_own(self) -> bool:
         work = self._work
         try:
             session = _session(work.event.profile, own_transcript(work.event))
-            return self._make(_Look(work, self._state, self._queue), session, work.outside, work.let_go)
+            scan = _SharedScan(work, self._state, self._queue)
+            return self._save(scan, session, work.outside, work.release_agent)
         except BaseException:
             self._state.close()
             raise
 
-    def is_long(self) -> bool:
+    def has_long_wal(self) -> bool:
         """Whether a WAL should be emptied, which no agent has to wait for."""
         return any(db.is_wal_over(_LONG_WAL) for db in (self._state.objects, self._state.scanned))
 
-    def fold(self) -> None:
+    def fold_wals(self) -> None:
         """Where it is."""
         for db in (self._state.objects, self._state.scanned):
             if db.is_wal_over(_LONG_WAL):
                 db.fold()
 
-    def _make(self, look: _Look, session: SessionFile | None,
+    def _save(self, scan: _SharedScan, session: SessionFile | None,
               outside: list[str] | None = None, captured: Callable[[], None] | None = None) -> bool:
-        one = look.first
+        one = scan.first
         self._state.objects.folds = False
-        self._state.scanned.put_off_folding()
+        self._state.scanned.defer_fold()
         try:
             save(self._state, one.description, kind=AUTO, trigger=one.trigger, session=session,
-                 find_session=False, wait=self._work.left(), first=look.begin, moment=one.moment,
-                 outside=outside, captured=captured, then=look.record_others)
-        except _ToldTwice:
+                 find_session=False, wait=self._work.seconds_left(), first=scan.begin, moment=one.moment,
+                 outside=outside, captured=captured, then=scan.record_others)
+        except _AlreadyHandled:
             return False
-        self.took = time.monotonic() - look.began
+        self.took = time.monotonic() - scan.began
         # This process ends soon. Closing would have SQLite write the WAL back and delete it: four syncs for a
         # cache that may be lost. So SQLite does it by itself, once in many times.
         if self._state not in _left_open:
             _left_open.append(self._state)
         return True
 
-    def for_other(self, one: Request) -> None:
-        look = _Look(_Served(one, self._work.project), self._state, self._queue)
-        if not self._make(look, _session_of(one, self._work.project.home)):
+    def save_for(self, one: Request) -> None:
+        scan = _SharedScan(_OtherRequest(one, self._work.project), self._state, self._queue)
+        if not self._save(scan, _session_of(one, self._work.project.home)):
             one.mark_done()
 
 
-class _Served:
+class _OtherRequest:
     """A request, as the first one of a look at the tree."""
 
     def __init__(self, request: Request, project: Project) -> None:
@@ -110,16 +111,16 @@ class _Served:
         self.moment = Moment(request.until - time.monotonic())
         self.fresh: list[str] = []
 
-    def is_first(self) -> bool:
+    def claim_event(self) -> bool:
         """The caller has the lock of the place, under which every key is noted."""
         return self.request.is_waiting() and HookState(self.project.own("hook-state.json")).claim(
             self.request.key)
 
 
-class _Look:
+class _SharedScan:
     """One look at the tree: a record for the first, and one for each that waited before it began."""
 
-    def __init__(self, first: Work | _Served, state: State, queue: Queue) -> None:
+    def __init__(self, first: CheckpointJob | _OtherRequest, state: State, queue: Queue) -> None:
         self.first = first
         self.began = time.monotonic()
         self._state = state
@@ -131,8 +132,8 @@ class _Look:
         """As soon as the lock is had, and before the tree is looked at."""
         first = self.first
         self.began = time.monotonic()
-        if not first.is_first():
-            raise _ToldTwice
+        if not first.claim_event():
+            raise _AlreadyHandled
         if first.fresh:
             from rewind.hooks.memory.pins import pin
 
@@ -140,15 +141,15 @@ class _Look:
         self._is_late = first.moment.is_over()
         now = time.monotonic()
         self._others = [one for one in self._queue.waiting() if (one.until <= now) is self._is_late
-                        and not (isinstance(first, _Served) and one.path == first.request.path)]
+                        and not (isinstance(first, _OtherRequest) and one.path == first.request.path)]
         if self._is_late:
             # What changed since the first of these agents went on is uncertain for all of them.
             first.moment.end_at(min([first.moment.until, *(one.until for one in self._others)]))
 
     def record_others(self, draft: Draft) -> None:
         """This look at the tree is good for whoever has waited until its end; or is as late as the first."""
-        done = [self.first.request] if isinstance(self.first, _Served) else []
-        others = self._good_for()
+        done = [self.first.request] if isinstance(self.first, _OtherRequest) else []
+        others = self._others_covered()
         if not done and not others:
             return
         seen = HookState(self.first.project.own("hook-state.json"))
@@ -162,7 +163,7 @@ class _Look:
         for one in done:  # the key first: whoever is not told that it is done finds that it was seen
             one.mark_done()
 
-    def _good_for(self) -> list[Request]:
+    def _others_covered(self) -> list[Request]:
         if self.first.moment.is_over() is not self._is_late:
             return []
         done = time.monotonic()
@@ -183,7 +184,7 @@ class _Look:
         return capture_current(self._state, session)[0]
 
     def _note_seen(self, done: list[Request]) -> None:
-        with InTurn(self.first.project.place_dir):
+        with HookFilesLock(self.first.project.place_dir):
             hooks = HookState(self.first.project.own("hook-state.json"))
             for one in done:
                 hooks.claim(one.key)

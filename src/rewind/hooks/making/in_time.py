@@ -14,18 +14,18 @@ import time
 from _thread import allocate_lock, stack_size, start_new_thread
 
 from rewind.hooks import TELL
-from rewind.hooks.making.work import BEGUN, GOES_ON, PATIENCE, WAIT, NotMade
-from rewind.hooks.memory.in_turn import InTurn
+from rewind.hooks.making.work import BEGUN, GOES_ON, PATIENCE, WAIT, CheckpointFailed
+from rewind.hooks.memory.in_turn import HookFilesLock
 from rewind.processes import close_all_but, detach, drop_streams, leave_session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rewind.hooks.making.checkpoint import Making
+    from rewind.hooks.making.checkpoint import CheckpointSaver
     from rewind.hooks.making.queue import Queue
     from rewind.hooks.making.service import Service
-    from rewind.hooks.making.work import Work
+    from rewind.hooks.making.work import CheckpointJob
     from rewind.snapshot.scan.moment import Moment
 
 # Seconds from the start of a hook to its turn, where a lone one takes 0.03: others may be on their way. After
@@ -37,7 +37,7 @@ _GLANCE = 0.1  # seconds between two looks at whether anybody still waits
 _STACK = 16 << 20  # bytes; some systems give a thread too little for a deep tree
 
 
-def in_time(work: Work, script: int = 0) -> Callable[[], None] | None:
+def in_time(work: CheckpointJob, script: int = 0) -> Callable[[], None] | None:
     """Have it made, and wait only so long: by the clock, whatever it is that takes long. `script` is the
     process that waits for this one. What is returned is to be called last: it lets the agent go, and stays
     until the work is done. Raises what went wrong, if that is known in time."""
@@ -48,7 +48,8 @@ def in_time(work: Work, script: int = 0) -> Callable[[], None] | None:
     maker.wait()
     if answer != _MADE:
         kind, _, message = answer.decode("utf-8", "replace").partition("\n")
-        error = NotMade(kind, message) if kind else NotMade("Killed", "the process that saved was killed")
+        error = (CheckpointFailed(kind, message) if kind
+                 else CheckpointFailed("Killed", "the process that saved was killed"))
         work.failed(maker.pid, error)
         raise error
     return None
@@ -57,17 +58,17 @@ def in_time(work: Work, script: int = 0) -> Callable[[], None] | None:
 class _Process:
     """A client kills the hook that it started, not this."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: CheckpointJob) -> None:
         self._out, self._into = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
             self._run(work)
         os.close(self._into)
 
-    def _run(self, work: Work) -> None:
+    def _run(self, work: CheckpointJob) -> None:
         try:
             detach(self._into)
-            InTurn.wait = PATIENCE  # no agent waits for this process, and a note is worth a wait
+            HookFilesLock.wait = PATIENCE  # no agent waits for this process, and a note is worth a wait
             _make(work, self._tell, can_leave=False)
         finally:
             os._exit(0)
@@ -101,7 +102,7 @@ class _Process:
 class _Thread:
     """Within this process, of which a client knows only the script that waits for it."""
 
-    def __init__(self, work: Work, script: int) -> None:
+    def __init__(self, work: CheckpointJob, script: int) -> None:
         self.pid = os.getpid()
         self._script = script
         self._said: list[bytes] = []
@@ -115,7 +116,7 @@ class _Thread:
         stack_size(_STACK)
         start_new_thread(self._run, (work,))
 
-    def _run(self, work: Work) -> None:
+    def _run(self, work: CheckpointJob) -> None:
         try:
             _make(work, self._tell, can_leave=True)
         finally:
@@ -149,7 +150,7 @@ class _Thread:
     def leave(self) -> None:
         """First nothing of the client's is open here any more, as it may read to the end of its pipes."""
         drop_streams(TELL)
-        InTurn.wait = PATIENCE  # no agent waits any more, and a note is worth a wait
+        HookFilesLock.wait = PATIENCE  # no agent waits any more, and a note is worth a wait
         if not self.is_abandoned():
             from _signal import SIGUSR1  # type: ignore[import-not-found]  # `signal` brings `enum` along
 
@@ -158,12 +159,12 @@ class _Thread:
         self.wait()
 
 
-def _listen(work: Work, maker: _Process | _Thread) -> bytes | None:
+def _listen(work: CheckpointJob, maker: _Process | _Thread) -> bytes | None:
     """What the maker says in the end; None once this hook has noted that the checkpoint is late."""
     while True:
         heard = _heard_in_time(maker, work.moment)
         if heard is None:
-            with InTurn(work.project.place_dir):
+            with HookFilesLock(work.project.place_dir):
                 # Who begins or is done says so within its turn: it has by now, or finds that it is late.
                 heard = maker.heard(0)
                 if heard is None:
@@ -190,70 +191,71 @@ def _heard_in_time(maker: _Process | _Thread, moment: Moment) -> bytes | None:
             moment.end_at(time.monotonic())
 
 
-def _make(work: Work, tell: Callable[[bytes], None], *, can_leave: bool) -> None:
+def _make(work: CheckpointJob, tell: Callable[[bytes], None], *, can_leave: bool) -> None:
     rest = None
     try:
         rest = _made(work, tell, can_leave)
         error = None
     except BaseException as problem:
-        error = NotMade(type(problem).__name__, str(problem))
+        error = CheckpointFailed(type(problem).__name__, str(problem))
     _report(work, tell, error, GOES_ON if rest else _MADE)
     if rest:
         rest()
 
 
-def _made(work: Work, tell: Callable[[bytes], None], can_leave: bool) -> Callable[[], None] | None:
+def _made(work: CheckpointJob, tell: Callable[[bytes], None], can_leave: bool) -> Callable[[], None] | None:
     """What is returned is to be done once the agent has gone on."""
     work.begin(tell, can_leave)
     with work.queue() as queue:
         delay = work.delay()
-        making = None if queue.is_done else _own(work, queue)
-        work.is_made = queue.is_done or making is not None
-        return _rest(making, queue, delay) if making else None
+        saver = None if queue.is_done else _own(work, queue)
+        work.is_made = queue.is_done or saver is not None
+        return _rest(saver, queue, delay) if saver else None
 
 
-def _own(work: Work, queue: Queue) -> Making | None:
+def _own(work: CheckpointJob, queue: Queue) -> CheckpointSaver | None:
     """None where another process takes care of the same event."""
-    from rewind.hooks.making.checkpoint import Making
+    from rewind.hooks.making.checkpoint import CheckpointSaver
 
-    making = Making(work, queue)
-    return making if making.own() else None
+    saver = CheckpointSaver(work, queue)
+    return saver if saver.save_own() else None
 
 
-def _rest(making: Making, queue: Queue, delay: float) -> Callable[[], None] | None:
-    service = _service(making, queue, delay)
+def _rest(saver: CheckpointSaver, queue: Queue, delay: float) -> Callable[[], None] | None:
+    service = _service(saver, queue, delay)
     if service is None:
-        return making.fold if making.is_long() else None
+        return saver.fold_wals if saver.has_long_wal() else None
 
     def rest() -> None:
         service.run()
-        making.fold()
+        saver.fold_wals()
 
     return rest
 
 
-def _service(making: Making, queue: Queue, delay: float) -> Service | None:
+def _service(saver: CheckpointSaver, queue: Queue, delay: float) -> Service | None:
     """Where others wait or may be on their way: many are at work if it took this long to get here."""
-    stay = delay if _CROWDED < delay < _TOO_CROWDED and making.took < _CROWDED else 0.0
+    stay = delay if _CROWDED < delay < _TOO_CROWDED and saver.took < _CROWDED else 0.0
     if not stay and not queue.waiting():
         return None
     from rewind.hooks.making.service import Service
 
-    service = Service(making, queue, stay)
+    service = Service(saver, queue, stay)
     if not service.can_serve(queue.waiting()):
         return None
     queue.keep()
     return service
 
 
-def _report(work: Work, tell: Callable[[bytes], None], error: NotMade | None, made: bytes) -> None:
+def _report(work: CheckpointJob, tell: Callable[[bytes], None], error: CheckpointFailed | None,
+            made: bytes) -> None:
     """To the hook; where nobody listens any more, because the hook gave up waiting or was killed, an error is
     noted here."""
-    with InTurn(work.project.place_dir):
+    with HookFilesLock(work.project.place_dir):
         is_heard = not (work.is_late() if error else work.note_made())
         try:
             if is_heard:
-                tell(error.answer()[:_MOST] if error else made)
+                tell(error.encode()[:_MOST] if error else made)
         except OSError:
             is_heard = False
     if error and not is_heard:

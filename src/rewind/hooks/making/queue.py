@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.records.record import Trigger
     from rewind.jsonfile import JsonObject
 
-    class Asked(TypedDict):
+    class RequestData(TypedDict):
         """What a hook that waits writes: all that is needed to make its checkpoint."""
 
         until: float
@@ -76,7 +76,7 @@ class Queue:
     what counts, and without this one a hook goes straight there.
     """
 
-    def __init__(self, place_dir: str, request: Callable[[], Asked] | None, until: float) -> None:
+    def __init__(self, place_dir: str, request: Callable[[], RequestData] | None, until: float) -> None:
         self.is_done = False
         self._folder = os.path.join(place_dir, FOLDER)
         self._lock = Lock(os.path.join(place_dir, LOCK), "hook", 0)
@@ -91,7 +91,7 @@ class Queue:
             while not self._try():
                 if time.monotonic() >= self._until:
                     raise Locked(holder="hooks that came first")
-                self._ask()
+                self._write_request()
                 time.sleep(min(_LONGEST_PAUSE, _FIRST_PAUSE + _SLOWER * (time.monotonic() - began)))
         except OSError:
             pass  # a place that has no directory yet, a full disk: without an order, then
@@ -110,7 +110,7 @@ class Queue:
 
     def _try(self) -> bool:
         """Whether the wait is over: by our turn, or because another one has made it."""
-        has_lock = self._lock.is_had()
+        has_lock = self._lock.try_acquire()
         self.is_done = self._is_made()  # perhaps right before we had the lock
         if self.is_done or not has_lock:
             return self.is_done
@@ -128,7 +128,7 @@ class Queue:
     def _is_made(self) -> bool:
         return bool(self._path) and os.path.lexists(_done(self._path))
 
-    def _ask(self) -> None:
+    def _write_request(self) -> None:
         if self._path or self._request is None:
             return
         make_private_dir(self._folder)

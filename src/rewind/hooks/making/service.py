@@ -10,7 +10,7 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rewind.hooks.making.checkpoint import Making
+    from rewind.hooks.making.checkpoint import CheckpointSaver
     from rewind.hooks.making.queue import Queue, Request
 
 _QUICK = 0.5  # seconds: a hook waits longer for a checkpoint that its own process has begun
@@ -22,8 +22,8 @@ _SHORTEST_REST, _LONGEST_REST = 0.03, 0.1  # seconds between two looks at the tr
 class Service:
     """`stay`: for how many seconds it stays where nobody waits, for hooks that are about to ask."""
 
-    def __init__(self, making: Making, queue: Queue, stay: float) -> None:
-        self._making = making
+    def __init__(self, saver: CheckpointSaver, queue: Queue, stay: float) -> None:
+        self._saver = saver
         self._queue = queue
         self._stay = min(_LONGEST_STAY, stay)
         self._served: set[str] = set()
@@ -32,7 +32,7 @@ class Service:
         ends = time.monotonic() + _LONGEST
         until = time.monotonic() + max(self._stay, _LONGEST_REST)
         while time.monotonic() < min(until, ends):
-            time.sleep(max(_SHORTEST_REST, min(_LONGEST_REST, self._making.took)))
+            time.sleep(max(_SHORTEST_REST, min(_LONGEST_REST, self._saver.took)))
             waiting = self._queue.waiting()
             if not self.can_serve(waiting):
                 return
@@ -42,13 +42,13 @@ class Service:
 
     def can_serve(self, waiting: list[Request]) -> bool:
         """Not where it takes long or a hook goes soon; nor once more what could not be marked as done."""
-        now, took = time.monotonic(), self._making.took
+        now, took = time.monotonic(), self._saver.took
         return took < _QUICK and not any(0 < one.until - now < _needed(took) or one.path in self._served
                                          for one in waiting)
 
     def _serve(self, one: Request) -> None:
         self._served.add(one.path)
-        self._making.for_other(one)
+        self._saver.save_for(one)
 
 
 def _needed(took: float) -> float:

@@ -7,10 +7,10 @@ import time
 
 from rewind.hooks.making.queue import Queue
 from rewind.hooks.memory.hook_state import HookState
-from rewind.hooks.memory.in_turn import InTurn
+from rewind.hooks.memory.in_turn import HookFilesLock
 from rewind.hooks.memory.log import now
 from rewind.hooks.transcript_path import own_transcript
-from rewind.processes import is_unburied, process_start
+from rewind.processes import is_zombie, process_start
 from rewind.snapshot.scan.moment import Moment
 
 TYPE_CHECKING = False
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rewind.config.load import Settings
     from rewind.hooks.decide import Decision
     from rewind.hooks.event import HookEvent
-    from rewind.hooks.making.queue import Asked
+    from rewind.hooks.making.queue import RequestData
     from rewind.jsonfile import JsonObject
     from rewind.paths import Project
 
@@ -34,7 +34,7 @@ BEGUN = b"*"
 GOES_ON = b"captured"  # or made: whatever is left to do, no agent has to wait for it
 
 
-class NotMade(Exception):
+class CheckpointFailed(Exception):
     """The checkpoint failed: what kind of error it was, and what it said."""
 
     def __init__(self, kind: str, message: str) -> None:
@@ -45,16 +45,16 @@ class NotMade(Exception):
     def __str__(self) -> str:
         return f"{self.kind}: {self.message}"
 
-    def answer(self) -> bytes:
+    def encode(self) -> bytes:
         return f"{self.kind}\n{self.message}".encode("utf-8", "replace")
 
 
-class Work:
+class CheckpointJob:
     """One checkpoint, as it is asked for. `made` and `failed` say in `hook-state.json` what became of it."""
 
     def __init__(self, event: HookEvent, project: Project, settings: Settings, decision: Decision,
                  fresh: list[str], made: Callable[[HookState, bool], None],
-                 failed: Callable[[int, NotMade], None], outside: list[str] | None = None,
+                 failed: Callable[[int, CheckpointFailed], None], outside: list[str] | None = None,
                  age: float = 0.0, store: JsonObject | None = None) -> None:
         """`age`: how many seconds ago the hook began. `store`: what it read in `store.json`."""
         self.event = event
@@ -95,23 +95,23 @@ class Work:
     def description(self) -> str:
         return self.decision.description
 
-    def _request(self) -> Asked:
+    def _request(self) -> RequestData:
         return {"until": self.moment.until, "key": self.event.key(), "trigger": self.trigger,
                 "description": self.decision.description, "agent": self.event.profile.name,
                 "transcript": own_transcript(self.event)}
 
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """Seconds in which the work may still begin, whoever waits for it."""
         return max(0.0, self._began + _LATE_WAIT - time.monotonic())
 
-    def is_first(self) -> bool:
+    def claim_event(self) -> bool:
         """Told twice at the same moment, an event is handled once. The caller has the lock and begins now."""
-        with InTurn(self.project.place_dir):
+        with HookFilesLock(self.project.place_dir):
             hooks = HookState(self.project.own("hook-state.json"))
             if not hooks.claim(self.event.key()):
                 return False
             # Where nobody waits for processes that were left, each of them would stay in the system's list.
-            self._can_leave = self._can_leave and not is_unburied(hooks.left)
+            self._can_leave = self._can_leave and not is_zombie(hooks.background_pid)
             hooks.note_begun(self._begun(os.getpid()))
             hooks.save()
             if not hooks.is_late(os.getpid()):
@@ -126,7 +126,7 @@ class Work:
         except OSError:
             self.moment.end_at(time.monotonic())  # the hook was killed, so the agent may be at work
 
-    def let_go(self) -> None:
+    def release_agent(self) -> None:
         """All that the checkpoint consists of has been read, so the agent may go on while it is written."""
         if self._can_leave and not self.moment.is_over():
             assert self._tell
@@ -156,7 +156,7 @@ class Work:
         is_late = hooks.is_late(os.getpid())
         hooks.note_ended(os.getpid())
         if self._has_left:
-            hooks.left = os.getpid()
+            hooks.background_pid = os.getpid()
         if self.is_made:
             self._made(hooks, self.moment.is_over())
         hooks.save()

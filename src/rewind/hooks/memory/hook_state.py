@@ -29,7 +29,7 @@ _MOST_MISSED = 200
 class HookState:
     """Small, and never worth an error: what cannot be read begins anew, what cannot be written is lost.
 
-    Who changes it reads it anew and writes it within `InTurn`: other sessions have hooks, too.
+    Who changes it reads it anew and writes it within `HookFilesLock`: other sessions have hooks, too.
     """
 
     def __init__(self, path: str) -> None:
@@ -42,7 +42,7 @@ class HookState:
         self.warned: list[str] = []  # sessions that were told that nothing is protected
         self.prompts: dict[str, str] = {}  # by session: of its latest turn
         self.begun: list[Begun] = []  # checkpoints that a process is making now
-        self.left = 0  # the latest process that went on after its hook
+        self.background_pid = 0  # the latest process that went on after its hook
         self.notices: list[str] = []  # what the next start of a session tells the person
         self.missed: list[MissedEvent] = []  # events that have no checkpoint, and why
         self._load()
@@ -55,7 +55,7 @@ class HookState:
                                                                    "left"))
         self.last_checkpoint = float(last) if isinstance(last, (int, float)) else 0.0
         self.failures = failures if isinstance(failures, int) else 0
-        self.left = left if isinstance(left, int) else 0
+        self.background_pid = left if isinstance(left, int) else 0
         # `prompt`, which there was before, does not say whose it is.
         self.prompts = {session: text for session, text in prompts.items() if isinstance(text, str)} \
             if isinstance(prompts, dict) else {}
@@ -70,7 +70,7 @@ class HookState:
                 "prompts": dict([*self.prompts.items()][-_MOST_PROMPTS:]), "seen": self.seen[-_MOST_SEEN:],
                 "protected": self.protected[-_MOST_FILES:], "warned": self.warned[-_MOST_SEEN:],
                 "errors": self.errors[-_MOST_ERRORS:], "begun": self.begun[-_MOST_SEEN:],
-                "missed": self.missed[-_MOST_MISSED:], "left": self.left,
+                "missed": self.missed[-_MOST_MISSED:], "left": self.background_pid,
                 **({"notices": self.notices[-_MOST_ERRORS:]} if self.notices else {})}
         try:
             jsonfile.write(self.path, data, sync=False)
@@ -95,7 +95,7 @@ class HookState:
         """A process begins to make a checkpoint; `late`: its hook waits for it no longer."""
         late = late or self.is_late(entry["pid"])
         self.note_ended(entry["pid"])
-        self.bury()
+        self.note_killed()
         self.begun.append({**entry, "late": late})
 
     def claim(self, key: str) -> bool:
@@ -106,7 +106,7 @@ class HookState:
             self.seen.append(key)
         return True
 
-    def bury(self) -> None:
+    def note_killed(self) -> None:
         """What a process has begun that is dead by now was never made."""
         if not self.begun:
             return
@@ -130,7 +130,7 @@ class HookState:
         self.missed.append({"at": event.get("at"), "event": event.get("event"),
                             "session": event.get("session"), "reason": reason[:200]})
 
-    def unreported(self, leave: int = 0) -> list[MissedEvent]:
+    def take_unreported(self, leave: int = 0) -> list[MissedEvent]:
         """What is missing and was not said yet, without so many of the last; from here on it was."""
         found = [one for one in self.missed[:len(self.missed) - leave] if one.get("told") is not True]
         for one in found:

@@ -10,8 +10,8 @@ from rewind.lock import Lock
 NAME = "hooks.lock"
 
 
-class InTurn:
-    """`with InTurn(folder):` what is read here nobody else writes before we do.
+class HookFilesLock:
+    """`with HookFilesLock(folder):` what is read here nobody else writes before we do.
 
     Where the lock cannot be had it goes on without: a lost note is nothing against an agent that waits.
     """

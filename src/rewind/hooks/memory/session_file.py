@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from rewind import jsonfile
-from rewind.hooks.memory.in_turn import InTurn
+from rewind.hooks.memory.in_turn import HookFilesLock
 from rewind.hooks.memory.log import now
 from rewind.hooks.transcript_path import transcript_path
 from rewind.processes import process_start
@@ -46,7 +46,7 @@ class SessionMemory:
     def __init__(self, path: str) -> None:
         self.path = path
         self.data: JsonObject = {}
-        self._turn = InTurn(os.path.dirname(path))  # other sessions write it, too
+        self._turn = HookFilesLock(os.path.dirname(path))  # other sessions write it, too
 
     def _load(self) -> None:
         self.data = jsonfile.read_or_empty(self.path, _MAX_BYTES)

@@ -10,9 +10,9 @@ from rewind import __version__
 from rewind.errors import PathNotText
 from rewind.install.doctor.finding import Finding, ok, problem, warning
 from rewind.install.machine.interpreter import output_of, version_of
-from rewind.install.machine.system import Baked, System, read_baked
+from rewind.install.machine.system import ScriptPaths, System, read_script_paths
 from rewind.install.machine.ui_packages import fits
-from rewind.install.market_plugin import serves_as_plugin
+from rewind.install.market_plugin import has_market_plugin
 from rewind.install.settings.merger import is_text
 
 _AGAIN = "Run `rewind install`; your settings and hooks stay as they are."
@@ -24,7 +24,7 @@ _LOAD = ("import sys; sys.path.insert(0, sys.argv[1]); import rewind, rewind.hoo
 
 
 def check_installation(system: System, environ: Mapping[str, str]) -> Iterator[Finding]:
-    if not system.is_installed() and serves_as_plugin(system.home):
+    if not system.is_installed() and has_market_plugin(system.home):
         yield ok("installed", "Rewind runs from the plugin of your agent, without a command.")
     elif not system.is_installed():
         yield problem("installed", "Rewind is not installed, so agents have nothing to call.", _FIRST)
@@ -41,36 +41,36 @@ def check_installation(system: System, environ: Mapping[str, str]) -> Iterator[F
 
 def _check_shim(system: System, environ: Mapping[str, str]) -> Iterator[Finding]:
     shim = system.shim
-    baked = read_baked(shim)
+    paths = read_script_paths(shim)
     if not os.path.exists(shim):
         yield problem("shim", f"The script that agents call is missing: {shim}", _AGAIN)
     elif not os.access(shim, os.X_OK):
         yield problem("shim", f"The script that agents call is not executable: {shim}",
                       f"Run `chmod +x {shim}`, or `rewind install`.")
-    elif baked is None:
+    elif paths is None:
         yield problem("shim", f"This is not the script that Rewind put there: {shim}", _AGAIN)
     elif not is_text(shim):
         yield problem("shim", PathNotText(shim=shim).message, PathNotText.hint)
     else:
         yield ok("shim", f"Installed in {system.folder}")
-    if baked:
-        python, found = _interpreter(baked, environ)
+    if paths:
+        python, found = _interpreter(paths, environ)
         yield found
         if python:
-            yield _library(baked, python)
+            yield _library(paths, python)
 
 
-def _interpreter(baked: Baked, environ: Mapping[str, str]) -> tuple[str, Finding]:
+def _interpreter(paths: ScriptPaths, environ: Mapping[str, str]) -> tuple[str, Finding]:
     """The Python that a hook will run with, and what is to be said about it."""
-    if os.access(baked.python, os.X_OK):
-        return _named(baked.python)
+    if os.access(paths.python, os.X_OK):
+        return _named(paths.python)
     other = shutil.which("python3", path=environ.get("PATH")) or ""
     version = version_of(other) if other else None
     if version and version >= _OLDEST:
-        gone = f"The Python that hooks were set up with is gone: {baked.python}."
+        gone = f"The Python that hooks were set up with is gone: {paths.python}."
         return other, warning("interpreter", f"{gone} They take `python3` from PATH, which may be slow.",
                               _AGAIN)
-    return "", problem("interpreter", f"There is no Python for the hooks: {baked.python} is gone, and"
+    return "", problem("interpreter", f"There is no Python for the hooks: {paths.python} is gone, and"
            " `python3` on PATH is not suitable.", _AGAIN)
 
 
@@ -86,12 +86,12 @@ def _named(python: str) -> tuple[str, Finding]:
     return python, ok("interpreter", f"Python {version[0]}.{version[1]}: {python}")
 
 
-def _library(baked: Baked, python: str) -> Finding:
-    if not os.path.isfile(baked.entry):
-        return problem("library", f"The library that the hooks use is missing: {baked.library}", _AGAIN)
-    version = output_of(python, _LOAD, baked.library)
+def _library(paths: ScriptPaths, python: str) -> Finding:
+    if not os.path.isfile(paths.entry):
+        return problem("library", f"The library that the hooks use is missing: {paths.library}", _AGAIN)
+    version = output_of(python, _LOAD, paths.library)
     if version is None:
-        return problem("library", f"The library that the hooks use cannot be loaded: {baked.library}",
+        return problem("library", f"The library that the hooks use cannot be loaded: {paths.library}",
                        _AGAIN)
     if version != __version__:
         return warning("library", f"Hooks run version {version}, and this program is {__version__}.",

@@ -16,7 +16,7 @@ from rewind.checkpoint.rewind.operation_words import interrupted_text
 from rewind.checkpoint.save.capture import LARGE
 from rewind.config.load import Settings
 from rewind.errors import RewindError
-from rewind.install.doctor.check_store import carefully, check_store, check_writable
+from rewind.install.doctor.check_store import check_store, check_writable, errors_as_findings
 from rewind.install.doctor.client_version import numbers, version_in
 from rewind.install.doctor.finding import Finding, ok, problem, warning
 from rewind.install.machine.system import System
@@ -60,10 +60,10 @@ def check_project(project: Project, system: System) -> Iterator[Finding]:
         return
     try:
         yield check_writable(project)
-        yield from carefully(_newest(state, system))
-        yield from carefully(_interrupted(state))
+        yield from errors_as_findings(_newest(state, system))
+        yield from errors_as_findings(_interrupted(state))
         yield from check_store(state)
-        yield from carefully(_watchman(state))
+        yield from errors_as_findings(_watchman(state))
     finally:
         state.close()
     yield from _missed(project)

@@ -10,7 +10,7 @@ from rewind.checkpoint.project.vanished import vanished
 from rewind.checkpoint.upkeep.disk_use import disk_use
 from rewind.errors import RewindError
 from rewind.install.doctor.finding import Finding, ok, problem, warning
-from rewind.install.doctor.packers import leaking
+from rewind.install.doctor.packers import unprotected_builds
 from rewind.paths import Project
 from rewind.snapshot.rules.rules import MB
 
@@ -28,10 +28,10 @@ def check_writable(project: Project) -> Finding:
 
 def check_store(state: State) -> Iterator[Finding]:
     for check in (_vanished, _packers, _budget):
-        yield from carefully(check(state))
+        yield from errors_as_findings(check(state))
 
 
-def carefully(found: Iterator[Finding]) -> Iterator[Finding]:
+def errors_as_findings(found: Iterator[Finding]) -> Iterator[Finding]:
     """A store that cannot be read is a finding, and the other checks are still made."""
     try:
         yield from found
@@ -52,7 +52,7 @@ def _packers(state: State) -> Iterator[Finding]:
     """Builds that would take the checkpoints along, with the secrets in them."""
     if state.project.mode != "project":
         return
-    for what, file in leaking(state.project.main):
+    for what, file in unprotected_builds(state.project.main):
         yield warning("packing", f"{what} would include the checkpoints in .agent/, with everything in them.",
                       f"Run `rewind config --set storage.mode=global`, or add the line .agent/ to {file}")
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 _MAX_BYTES = 1 << 20
 
 
-def leaking(root: str) -> Iterator[tuple[str, str]]:
+def unprotected_builds(root: str) -> Iterator[tuple[str, str]]:
     """(the build, the file in which a line would stop it)"""
     uses_hatchling = "hatchling" in _text(root, "pyproject.toml")
     if uses_hatchling and not _names_agent(root, ".gitignore", "pyproject.toml"):

@@ -16,7 +16,7 @@ from rewind.files import draft_of, make_private_dir, sweep_drafts, write_atomic
 from rewind.install.machine.interpreter import base_interpreter
 from rewind.install.machine.library import own_package, put_library
 from rewind.install.machine.scripts import program_text, shim_text
-from rewind.install.machine.system import Notes, System, read_baked
+from rewind.install.machine.system import Notes, System, read_script_paths
 from rewind.install.machine.ui_packages import add_packages, fits
 from rewind.install.plugin import make_missing, missing_above, plugin_folder, put_plugin
 from rewind.install.settings.register import register, registered, unregister
@@ -151,8 +151,8 @@ def install(plan: Plan, program: str = "", say: Say = lambda text: None) -> Inst
 def _put(plan: Plan, done: Installed) -> str | None:
     """Library and scripts; the version that was in use before, where it was another one."""
     system = plan.system
-    baked = read_baked(system.shim) or read_baked(system.program)
-    before = baked.library if baked else None
+    paths = read_script_paths(system.shim) or read_script_paths(system.program)
+    before = paths.library if paths else None
     done.python = base_interpreter()
 
     def point(library: str) -> None:

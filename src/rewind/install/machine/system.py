@@ -17,7 +17,7 @@ LIBRARY = "lib-"
 _MAX_BYTES = 1 << 20
 
 
-class Baked(NamedTuple):
+class ScriptPaths(NamedTuple):
     """What a script has fixed in it: the interpreter, and the file that it starts."""
 
     python: str
@@ -97,7 +97,7 @@ class System:
         notes.write(self._notes)
 
 
-def read_baked(script: str) -> Baked | None:
+def read_script_paths(script: str) -> ScriptPaths | None:
     """None when there is no such script, or when it is not one of ours."""
     try:
         text = read_bounded(os.path.realpath(script), _MAX_BYTES).decode("utf-8", "surrogateescape")
@@ -108,7 +108,7 @@ def read_baked(script: str) -> Baked | None:
     for name, equals, value in (word.partition("=") for word in words):
         if equals:
             found.setdefault(name, value)  # the first `python=`: the second is what the script falls back to
-    return Baked(found["python"], found["entry"]) if {"python", "entry"} <= found.keys() else None
+    return ScriptPaths(found["python"], found["entry"]) if {"python", "entry"} <= found.keys() else None
 
 
 def script_in(command: str) -> str:

@@ -35,7 +35,7 @@ class Remaining(NamedTuple):
     state: str
 
 
-class Uninstall:
+class UninstallPlan:
     """What goes, what stays, and from which agents' files hooks are taken out."""
 
     def __init__(self, home: str, projects: list[str]) -> None:

@@ -13,7 +13,7 @@ import stat
 from rewind.errors import ChangedSincePlan
 from rewind.files import chmod_no_follow, make_private_dir, write_all
 from rewind.paths import temp_name
-from rewind.snapshot.apply.replaced import Replaced
+from rewind.snapshot.apply.replaced import ReplacedFiles
 from rewind.snapshot.apply.swap import exchange, rename_to_free_name
 from rewind.snapshot.scan.read import UNREADABLE, read_file
 from rewind.snapshot.trees.content import pieces_of
@@ -61,13 +61,13 @@ class Applier:
         self._loosened: dict[bytes, int] = {}  # directories made writable for a moment -> mode
         self._going: set[bytes] = set()  # paths that must go so that others can take their place
         self._cleared: set[bytes] = set()  # those that are gone by now
-        self._replaced = Replaced(sink) if sink else None
+        self._replaced = ReplacedFiles(sink) if sink else None
 
     def prepare(self, changes: list[Change]) -> None:
         """Look at every path once more and stage all content; the tree is not touched yet."""
         self._going = {c.path for c in changes if c.in_the_way}
         try:
-            moved = [c.path for c in changes if not self._as_planned(c)]
+            moved = [c.path for c in changes if not self._matches_plan(c)]
             if moved:
                 raise ChangedSincePlan(paths=", ".join(os.fsdecode(p) for p in dict.fromkeys(moved[:5])))
             self._stage([c for c in changes if c.target and c.action == "write"])
@@ -90,7 +90,7 @@ class Applier:
             self.clean_up()
         return self.done
 
-    def not_as_wanted(self, changes: list[Change]) -> list[bytes]:
+    def find_mismatches(self, changes: list[Change]) -> list[bytes]:
         """Look once more at every path that was changed: those that are not as the plan wants them."""
         wanted = {change.path: change for change in changes if not change.in_the_way}
         wanted.update((change.path, change) for change in changes if change.target)
@@ -99,7 +99,7 @@ class Applier:
             found = [path for path, mode in opened_up.items()
                      if path not in wanted and not self._has_mode(path, mode)]
             # A directory before what lies in it, for which it may have to be opened up once more.
-            return found + [path for path in sorted(wanted) if not self._as_wanted(wanted[path])]
+            return found + [path for path in sorted(wanted) if not self._matches_target(wanted[path])]
         finally:
             self._set_modes(self._loosened)
             self.clean_up()
@@ -144,7 +144,7 @@ class Applier:
 
     def _make(self, change: Change) -> None:
         try:
-            if not self._as_planned(change):
+            if not self._matches_plan(change):
                 self._fail(change, _CHANGED)
                 return
             getattr(self, "_" + change.action)(change)
@@ -189,14 +189,14 @@ class Applier:
         elif (change.path in self._cleared or change.before is None
               or not exchange(new, name, new_dir, fd)):
             # Another spelling of a name that is ours, or a system that cannot exchange two names.
-            held = self._replaced.hold(change, name, fd) if self._replaced else None
+            held = self._replaced.open_old(change, name, fd) if self._replaced else None
             try:
                 os.rename(new, name, src_dir_fd=new_dir, dst_dir_fd=fd)
             except BaseException:
                 _close(held)
                 raise
             if self._replaced:
-                self._replaced.look_at(change, held)
+                self._replaced.compare_old(change, held)
         else:
             self._let_go(new, new_dir, name, fd, change)
 
@@ -218,10 +218,10 @@ class Applier:
             else:
                 exchange(old, name, old_dir, fd)
             raise OSError(errno.EISDIR, _CHANGED)
-        held = self._replaced.hold(change, old, old_dir) if self._replaced else None
+        held = self._replaced.open_old(change, old, old_dir) if self._replaced else None
         os.unlink(old, dir_fd=old_dir)
         if self._replaced:
-            self._replaced.look_at(change, held)
+            self._replaced.compare_old(change, held)
 
     def _put_beside(self, fd: int, name: bytes, change: Change) -> None:
         assert change.target
@@ -252,7 +252,7 @@ class Applier:
         assert change.target
         entry = change.target
         if self._replaced:
-            self._replaced.look_before(change, name, fd)
+            self._replaced.compare_in_place(change, name, fd)
         file = os.open(name, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW, dir_fd=fd)
         try:
             for piece in pieces_of(entry, self.blobs):
@@ -349,7 +349,7 @@ class Applier:
 
     # the state before
 
-    def _as_planned(self, change: Change) -> bool:
+    def _matches_plan(self, change: Change) -> bool:
         folder, name = os.path.split(change.path)
         if self._waits_for_room(change):
             return True
@@ -401,7 +401,7 @@ class Applier:
 
     # the state after
 
-    def _as_wanted(self, change: Change) -> bool:
+    def _matches_target(self, change: Change) -> bool:
         folder, name = os.path.split(change.path)
         target = change.target
         try:

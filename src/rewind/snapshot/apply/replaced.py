@@ -24,7 +24,7 @@ _PATIENCE = 0.05  # seconds for writers that have a file open to be done with it
 _NAP = 0.002
 
 
-class Replaced:
+class ReplacedFiles:
     """`found`: path -> content that was replaced, and that no backup holds."""
 
     def __init__(self, sink: BlobSink) -> None:
@@ -32,8 +32,8 @@ class Replaced:
         self._held: list[tuple[Change, int]] = []
         self.found: dict[bytes, TreeEntry] = {}
 
-    def hold(self, change: Change, name: bytes, dir_fd: int | None) -> int | None:
-        """A descriptor of what stands there, or stood there and has another name now, for `look_at`."""
+    def open_old(self, change: Change, name: bytes, dir_fd: int | None) -> int | None:
+        """A descriptor of what stands there, or stood there and has another name now, for `compare_old`."""
         if change.before is None:
             return None
         try:
@@ -41,7 +41,7 @@ class Replaced:
         except OSError:
             return None  # a link, or unreadable: then the backup could not read it either
 
-    def look_at(self, change: Change, fd: int | None) -> None:
+    def compare_old(self, change: Change, fd: int | None) -> None:
         """`fd` is of what stood there. It is closed here, or kept if somebody may go on writing to it."""
         if fd is None:
             return
@@ -52,9 +52,9 @@ class Replaced:
         else:
             os.close(fd)
 
-    def look_before(self, change: Change, name: bytes, dir_fd: int) -> None:
+    def compare_in_place(self, change: Change, name: bytes, dir_fd: int) -> None:
         """What is about to be written over in place: who has it open goes on with the same file."""
-        fd = self.hold(change, name, dir_fd)
+        fd = self.open_old(change, name, dir_fd)
         if fd is not None:
             self._compare(change, fd)
             os.close(fd)

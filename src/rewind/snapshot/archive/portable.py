@@ -114,7 +114,7 @@ def links_out(root: bytes, trees: Trees) -> list[bytes]:
 class Imported:
     """What an archive held. The caller stores `rules` and the record, then commits."""
 
-    def __init__(self, manifest: Manifest, root: bytes, builder: Builder) -> None:
+    def __init__(self, manifest: Manifest, root: bytes, builder: TreeBuilder) -> None:
         self.metadata = manifest.metadata
         self.root = root
         self.rules = manifest.rules
@@ -130,7 +130,7 @@ def read_snapshot(path: str, store: ObjectStore, *, allow_links_out: bool = Fals
     cannot bring in anything that would have been refused.
     """
     with open_archive(path) as file:
-        def one_pass(what: str, sink: BlobSink | None) -> tuple[Manifest, Builder]:
+        def one_pass(what: str, sink: BlobSink | None) -> tuple[Manifest, TreeBuilder]:
             file.seek(0)
             reader = ArchiveReader(file, path, forbidden=is_git_dir, top=TOP,
                                    allow_links_out=allow_links_out, max_bytes=max_bytes)
@@ -158,10 +158,10 @@ def open_archive(path: str) -> BinaryIO:
 
 
 def _read(reader: ArchiveReader, path: str, sink: BlobSink | None,
-          tick: Callable[[], object]) -> tuple[Manifest, Builder]:
+          tick: Callable[[], object]) -> tuple[Manifest, TreeBuilder]:
     members = iter(reader)
     manifest = read_manifest(reader, path, next(members, None))
-    builder = Builder(reader, manifest, sink)
+    builder = TreeBuilder(reader, manifest, sink)
     for member in members:
         builder.add(member)
         tick()
@@ -192,7 +192,7 @@ class _Folder:
         self.entries: dict[bytes, TreeEntry] = {}
 
 
-class Builder:
+class TreeBuilder:
     """Makes trees of members that come directory by directory; only the open ones are in memory."""
 
     def __init__(self, reader: ArchiveReader, manifest: Manifest, sink: BlobSink | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rewind.errors import ArchiveRefused
-from rewind.snapshot.archive.portable import TOP, Builder, Imported, open_archive, read_manifest
+from rewind.snapshot.archive.portable import TOP, Imported, TreeBuilder, open_archive, read_manifest
 from rewind.snapshot.trees.tree import MISSING, is_git_dir
 from rewind.store.archive import ArchiveReader
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rewind.store.blobs import BlobSink
 
 
-def rest_of(path: str, sink: BlobSink) -> Imported:
+def read_intact_part(path: str, sink: BlobSink) -> Imported:
     """A tree of what was read. Directories that the damage cut off are partial. Raises ArchiveRefused
     when not even the manifest can be read."""
     with open_archive(path) as file:
@@ -21,7 +21,7 @@ def rest_of(path: str, sink: BlobSink) -> Imported:
                                max_bytes=1 << 50)
         members = iter(reader)
         manifest = read_manifest(reader, path, next(members, None))
-        builder = Builder(reader, manifest, sink)
+        builder = TreeBuilder(reader, manifest, sink)
         try:
             for member in members:
                 builder.add(member)

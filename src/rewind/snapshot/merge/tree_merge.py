@@ -52,7 +52,7 @@ class Side:
         self.read = read
 
 
-class Clash:
+class Conflict:
     """A path in conflict; `lines` are its places in the file as it is now, (first, how many)."""
 
     def __init__(self, path: bytes, reason: str, lines: list[tuple[int, int]]) -> None:
@@ -79,8 +79,8 @@ class TreeMerge:
         self.frozen = frozen
         self.looked_for = looked_for
         self.gone = gone
-        self.clashes: list[Clash] = []  # not settled by `how`
-        self.settled: list[Clash] = []
+        self.conflicts: list[Conflict] = []  # not settled by `how`
+        self.settled: list[Conflict] = []
         self.unknown: list[tuple[bytes, str]] = []  # changed, but not captured on either side of the change
         self.touched: list[bytes] = []  # paths that changed from base to theirs
 
@@ -114,15 +114,15 @@ class TreeMerge:
                theirs: TreeEntry | None) -> TreeEntry | None:
         if any(entry is not None and entry.kind == UNCOVERED for entry in (base, ours, theirs)):
             return self._uncovered(path, base, ours, theirs)
-        clashes = self.settled if self.how in (OURS, THEIRS) else self.clashes
-        known = len(clashes)
+        conflicts = self.settled if self.how in (OURS, THEIRS) else self.conflicts
+        known = len(conflicts)
         leaf = self._leaf(path, *(None if _is_dir(entry) else entry for entry in (base, ours, theirs)))
-        of_leaf = slice(known, len(clashes))
+        of_leaf = slice(known, len(conflicts))
         directory = self._directory(path, *(entry if _is_dir(entry) else None
                                             for entry in (base, ours, theirs)))
         if leaf and directory:
-            del clashes[of_leaf]  # one path, one conflict
-            return self._clash(path, DIRECTORY, ours, theirs)
+            del conflicts[of_leaf]  # one path, one conflict
+            return self._conflict(path, DIRECTORY, ours, theirs)
         return leaf or directory
 
     # what was there and was not captured
@@ -138,12 +138,12 @@ class TreeMerge:
                 if other is not None and other.kind == UNCOVERED:
                     return ours
                 if other is not None and not (side is theirs and side.ref in _BY_RULE):
-                    return self._clash(path, reason, ours, ours if side is theirs else theirs)
+                    return self._conflict(path, reason, ours, ours if side is theirs else theirs)
                 self.unknown += [(path, reason)] if ours else []
                 return ours
         assert ours is not None
         self.touched.append(path)
-        return theirs if theirs is not None else self._clash(path, ours.ref.decode(), ours, None)
+        return theirs if theirs is not None else self._conflict(path, ours.ref.decode(), ours, None)
 
     # files and links
 
@@ -155,9 +155,9 @@ class TreeMerge:
         if ours in (base, theirs):
             return theirs
         if ours is None or theirs is None:
-            return self._clash(path, DELETED_SINCE if ours is None else self.gone, ours, theirs)
+            return self._conflict(path, DELETED_SINCE if ours is None else self.gone, ours, theirs)
         if LINK in (ours.kind, theirs.kind):
-            return self._clash(path, LINKS if ours.kind == theirs.kind else KINDS, ours, theirs)
+            return self._conflict(path, LINKS if ours.kind == theirs.kind else KINDS, ours, theirs)
         return self._file(path, base if base and base.kind in FILES else None, ours, theirs)
 
     def _file(self, path: bytes, base: TreeEntry | None, ours: TreeEntry, theirs: TreeEntry) -> TreeEntry:
@@ -165,7 +165,7 @@ class TreeMerge:
         base_mode = base.mode if base else -1
         mode = theirs.mode if ours.mode in (theirs.mode, base_mode) else ours.mode
         if mode == ours.mode and ours.mode != theirs.mode and theirs.mode != base_mode:
-            settled = self._clash(path, MODES, ours, theirs)
+            settled = self._conflict(path, MODES, ours, theirs)
             mode = settled.mode if settled else mode
         return TreeEntry(content.kind, mode, content.size, content.ref)
 
@@ -183,13 +183,13 @@ class TreeMerge:
         return self._text(path, ours, texts[0], texts[1], texts[2])
 
     def _value(self, path: bytes, reason: str, ours: TreeEntry, theirs: TreeEntry) -> TreeEntry:
-        return self._clash(path, reason, ours, theirs) or ours
+        return self._conflict(path, reason, ours, theirs) or ours
 
     def _text(self, path: bytes, entry: TreeEntry, base: bytes, ours: bytes, theirs: bytes) -> TreeEntry:
         found = merge(base, ours, theirs, how=self.how or MARKERS, our_label=self.labels[0],
                       their_label=self.labels[1])
         if found.conflicts:
-            (self.settled if self.how else self.clashes).append(Clash(path, TEXT, found.conflicts))
+            (self.settled if self.how else self.conflicts).append(Conflict(path, TEXT, found.conflicts))
             if not self.how:
                 return entry
         return file_entry(found.data, entry.mode, self.put)
@@ -221,12 +221,12 @@ class TreeMerge:
 
     # conflicts
 
-    def _clash(self, path: bytes, reason: str, ours: TreeEntry | None,
+    def _conflict(self, path: bytes, reason: str, ours: TreeEntry | None,
                theirs: TreeEntry | None) -> TreeEntry | None:
         """What stands there now, unless the person said which side to take. What was deleted here is still in
         the way of a file that has the name of its directory."""
         settled = self.how in (OURS, THEIRS)
-        (self.settled if settled else self.clashes).append(Clash(path, reason, []))
+        (self.settled if settled else self.conflicts).append(Conflict(path, reason, []))
         if settled:
             return theirs if self.how == THEIRS else ours
         return ours or theirs

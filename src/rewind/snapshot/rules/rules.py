@@ -53,7 +53,7 @@ class Rules:
         self.hidden = frozenset(hidden) | self.places
         self.digest = digest(self.to_json(with_pins=False))
 
-    def forcing(self, paths: Iterable[bytes]) -> Rules:
+    def with_forced(self, paths: Iterable[bytes]) -> Rules:
         names = [s for s in self.__slots__ if s not in ("digest", "forced")]
         return Rules(forced=self.forced | frozenset(paths), **{n: getattr(self, n) for n in names})
 
@@ -144,11 +144,11 @@ class RuleTree:
             return NEVER
         return IGNORED if self._engine.is_ignored(git, path, is_dir) else NORMAL
 
-    def never(self, folder: bytes, name: bytes, is_dir: bool) -> bool:
+    def is_on_skip_list(self, folder: bytes, name: bytes, is_dir: bool) -> bool:
         path = folder + b"/" + name if folder else name
         return self._engine.is_ignored(self.chains(folder)[0], path, is_dir)
 
-    def skips(self, path: bytes, is_dir: bool) -> bool:
+    def ignores_path(self, path: bytes, is_dir: bool) -> bool:
         """Whether any rule ignores this path or a directory above it."""
         folder = b""
         parts = path.split(b"/")

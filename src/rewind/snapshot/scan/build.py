@@ -8,7 +8,7 @@ import time
 from rewind.errors import StoreDamaged
 from rewind.snapshot.rules.reasons import Reasons
 from rewind.snapshot.scan import walk as w
-from rewind.snapshot.scan.cache import Known, decode_stats, encode_stats
+from rewind.snapshot.scan.cache import KnownDir, decode_stats, encode_stats
 from rewind.snapshot.scan.folders import Folders
 from rewind.snapshot.scan.read import (
     DATABASE,
@@ -61,7 +61,7 @@ class Snapshot:
         self.temps: list[bytes] = []
         self.is_late = False  # it was read again when somebody had been told that all had been read
         self.torn: list[bytes] = []  # databases that were written faster than they could be copied
-        self.known: dict[bytes, Known] = {}  # rows for the cache, once everything is committed
+        self.known: dict[bytes, KnownDir] = {}  # rows for the cache, once everything is committed
         self.stats: dict[bytes, bytes] = {}
         self.removed: list[bytes] = []
         self.monitored: str | None = None  # for the cache as well: what the next scan is to ask a monitor
@@ -89,7 +89,7 @@ class Snapshot:
                          self.monitored)
 
 
-class _Look:
+class _OpenDirectory:
     """A directory that changed, while it is read."""
 
     __slots__ = ("databases", "entries", "fd", "limit", "listing", "outgrown", "racy", "rows", "settled")
@@ -106,7 +106,7 @@ class _Look:
         self.settled = True  # else the next scan must look again
 
 
-class _Held:
+class _UncompressedBlobs:
     """What has been read, uncompressed: somebody waits, and is told before it is stored."""
 
     in_bulk = True  # for `pack`
@@ -121,19 +121,19 @@ class _Held:
         self._blobs[oid] = packed
 
     def store(self, sink: ObjectStore) -> None:
-        there = sink.those_there(self._blobs)
+        there = sink.find_existing(self._blobs)
         for oid, packed in self._blobs.items():
             if oid not in there:
                 sink.put_packed(oid, compressed(packed))
         self._blobs.clear()
 
 
-class Builder:
+class SnapshotBuilder:
     """Every directory is dealt with once, after all that lie in it, and then let go: a first look at a
     million files must not have all of them in memory twice."""
 
     def __init__(self, root: bytes, rules: Rules, cache: ScanCache, store: ObjectStore | None,
-                 keep: bool, known: KnownDirs, found: w.Walked, racy_from: int,
+                 keep: bool, known: KnownDirs, found: w.WalkResult, racy_from: int,
                  progress: Progress | None, moment: Moment | None = None,
                  all_read: Callable[[], None] | None = None) -> None:
         """`all_read` is called as soon as nothing more will be read, and before the rest is done."""
@@ -143,7 +143,7 @@ class Builder:
         self.store = store
         self.sink = store if keep else None
         self.all_read = all_read
-        self.held = _Held() if all_read else None
+        self.uncompressed = _UncompressedBlobs() if all_read else None
         self.known = known
         self.found = found
         self.racy_from = racy_from
@@ -171,12 +171,12 @@ class Builder:
             for at in range(0, max(1, len(folders)), _AT_ONCE):
                 part = folders[at:at + _AT_ONCE]
                 self._fetch(part)
-                looks = [(folder, self._read_folder(folder)) for folder in part]
+                all_opened = [(folder, self._read_folder(folder)) for folder in part]
                 if self.all_read and at + _AT_ONCE >= len(folders):
                     self.all_read()
-                self._store_held()
-                for folder, look in looks:
-                    self._make(folder, look)
+                self._store_uncompressed()
+                for folder, opened in all_opened:
+                    self._make(folder, opened)
                 self._store_trees()
                 if sink and self.in_memory > _MOST_HELD:
                     self.out.trees.clear()
@@ -189,16 +189,16 @@ class Builder:
         return out
 
     def _begin_bulk(self) -> None:
-        self._store_held()
-        self.held = None
+        self._store_uncompressed()
+        self.uncompressed = None
         if self.sink and not self.sink.in_bulk:
             self.sink.begin_bulk()
 
-    def _store_held(self) -> None:
-        if self.held and self.sink:
-            self.held.store(self.sink)
+    def _store_uncompressed(self) -> None:
+        if self.uncompressed and self.sink:
+            self.uncompressed.store(self.sink)
 
-    def _top(self) -> Known:
+    def _top(self) -> KnownDir:
         made = self.out.known.get(b"")
         known = made or self.known.get(b"")
         if known is None or not (made or self.store is None or self.store.has(known.tree)):
@@ -248,7 +248,7 @@ class Builder:
         self.known.fetch(below)
         if self.store:
             rows = (self.known.get(folder) for folder in below)
-            self.at_hand |= self.store.those_there(row.tree for row in rows if row)
+            self.at_hand |= self.store.find_existing(row.tree for row in rows if row)
 
     def _hold(self, oid: bytes, blob: bytes) -> None:
         self.out.blobs[oid] = blob
@@ -266,15 +266,15 @@ class Builder:
 
     # one directory
 
-    def _read_folder(self, folder: bytes) -> _Look | None:
+    def _read_folder(self, folder: bytes) -> _OpenDirectory | None:
         """None where nothing changed in it, and where nothing can be read."""
         listing = self.found.changed.get(folder)
-        look = self._look_into(listing) if listing else None
-        if look and self.moment and self.moment.is_over():
-            self._leave_open(look)
-        return look
+        opened = self._look_into(listing) if listing else None
+        if opened and self.moment and self.moment.is_over():
+            self._leave_open(opened)
+        return opened
 
-    def _make(self, folder: bytes, look: _Look | None) -> None:
+    def _make(self, folder: bytes, opened: _OpenDirectory | None) -> None:
         listing = self.found.changed.pop(folder, None)
         old = self.known.get(folder)
         if listing is None:
@@ -288,32 +288,32 @@ class Builder:
                 sig = old.sig if settled else b""
                 self._note(folder, old, sig, old.marks, Tree(entries, tree.partial), below)
             return
-        if look is None:
+        if opened is None:
             return
-        entries = look.entries
+        entries = opened.entries
         below, settled = self._give_trees(folder, entries)
-        sig = listing.sig if settled and look.settled and not look.racy else b""
+        sig = listing.sig if settled and opened.settled and not opened.racy else b""
         partial = PINS_ONLY if listing.mode == w.PINS_ONLY else b""
         self._note(folder, listing, sig, listing.marks(), Tree(entries, partial), below)
-        self.out.stats[folder] = encode_stats([look.rows[row[0]] for row in listing.rows], look.racy)
+        self.out.stats[folder] = encode_stats([opened.rows[row[0]] for row in listing.rows], opened.racy)
         for name, entry in self._old_entries(folder).items():
             if entry.kind == DIR and (name not in entries or entries[name].kind != DIR):
                 self.out.removed.append(w.join(folder, name))
 
-    def _leave_open(self, look: _Look) -> None:
+    def _leave_open(self, opened: _OpenDirectory) -> None:
         """After the moment, beside what is found to have changed: what the last scan saw here and is gone, if
         the directory itself was changed; and all files of a database of which one was."""
         uncertain = set()
-        if self.moment and self.moment.ended_before(os.fstat(look.fd).st_ctime_ns):
-            uncertain = self._old_entries(look.listing.folder).keys() - look.rows.keys()
-        changed = {name for name, entry in look.entries.items() if entry.ref == CHANGED} | uncertain
-        groups = companions(look.entries.keys() | uncertain)
+        if self.moment and self.moment.ended_before(os.fstat(opened.fd).st_ctime_ns):
+            uncertain = self._old_entries(opened.listing.folder).keys() - opened.rows.keys()
+        changed = {name for name, entry in opened.entries.items() if entry.ref == CHANGED} | uncertain
+        groups = companions(opened.entries.keys() | uncertain)
         for main in {groups.get(name, name) for name in changed}:
             uncertain |= {main, *(name for name, of in groups.items() if of == main)}
-        look.entries.update((name, TreeEntry(UNCOVERED, 0, 0, CHANGED)) for name in uncertain)
-        look.settled = look.settled and not uncertain
+        opened.entries.update((name, TreeEntry(UNCOVERED, 0, 0, CHANGED)) for name in uncertain)
+        opened.settled = opened.settled and not uncertain
 
-    def _take_over(self, folder: bytes, old: Known) -> bool:
+    def _take_over(self, folder: bytes, old: KnownDir) -> bool:
         """A directory in which nothing changed but what lies in those below it: its list gets their new
         trees. False where that is not all, or where it is not sure that the other trees are there."""
         blob = self.out.blobs.get(old.tree)
@@ -332,11 +332,11 @@ class Builder:
         blob = with_trees(blob, trees)
         oid = self._put_blob(blob)
         self._hold(oid, blob)
-        self.out.known[folder] = Known(folder, old.env, old.sig, old.out_env, oid, files, size, uncovered,
+        self.out.known[folder] = KnownDir(folder, old.env, old.sig, old.out_env, oid, files, size, uncovered,
                                          old.marks)
         return True
 
-    def _give_trees(self, folder: bytes, entries: dict[bytes, TreeEntry]) -> tuple[list[Known], bool]:
+    def _give_trees(self, folder: bytes, entries: dict[bytes, TreeEntry]) -> tuple[list[KnownDir], bool]:
         """Each directory's entry gets its tree. Their rows, for the totals, and whether none is missing."""
         below = []
         settled = True
@@ -356,7 +356,7 @@ class Builder:
                 entries[name] = TreeEntry(UNCOVERED, 0, 0, reason)
         return below, settled
 
-    def _below(self, folder: bytes) -> Known:
+    def _below(self, folder: bytes) -> KnownDir:
         """The row of a directory, just made or from the cache; the latter only with its tree at hand. What
         lies in a tree is as sure as the tree is: objects are deleted when nothing points at them."""
         fresh = self.out.known.get(folder)
@@ -381,29 +381,29 @@ class Builder:
 
     def _store_trees(self) -> None:
         if self.sink and self.waiting:
-            there = set() if self.sink.in_bulk else self.sink.those_there(self.waiting)
+            there = set() if self.sink.in_bulk else self.sink.find_existing(self.waiting)
             for oid, blob in self.waiting.items():
                 if oid not in there:
                     self.sink.put_packed(oid, pack_hashes(blob, self.sink.in_bulk))
             self.waiting.clear()
 
-    def _note(self, folder: bytes, under: Known | w.Listing, sig: bytes, marks: bytes, tree: Tree,
-              below: list[Known]) -> None:
+    def _note(self, folder: bytes, under: KnownDir | w.Listing, sig: bytes, marks: bytes, tree: Tree,
+              below: list[KnownDir]) -> None:
         """The row of a directory that is made; `under` tells by which rules."""
         values = tree.entries.values()
         files = [e for e in values if e.kind in FILES or e.kind == LINK]
-        self.out.known[folder] = Known(
+        self.out.known[folder] = KnownDir(
             folder, under.env, sig, under.out_env, self._put(tree), len(files) + sum(k.files for k in below),
             sum(e.size for e in files) + sum(k.size for k in below),
             sum(e.kind == UNCOVERED for e in values) + sum(k.uncovered for k in below), marks)
 
     # reading one directory
 
-    def _look_into(self, listing: w.Listing) -> _Look | None:
+    def _look_into(self, listing: w.Listing) -> _OpenDirectory | None:
         """None when a link is in its place, or on the way to it, since it was listed."""
         folder = listing.folder
         try:
-            look = _Look(listing, self.folders.fd(folder), self.rules.max_bytes)
+            opened = _OpenDirectory(listing, self.folders.fd(folder), self.rules.max_bytes)
         except OSError:
             if not folder:
                 raise
@@ -411,7 +411,7 @@ class Builder:
             return None
         stats = decode_stats(self.stats[folder]) if folder in self.stats else {}
         old = self._old_entries(folder) if stats else {}
-        reasons = reasons_of_files(listing, self.rules, look.fd)
+        reasons = reasons_of_files(listing, self.rules, opened.fd)
         to_read = []
         for row, verdict in zip(listing.rows, listing.verdicts):
             name = row[0]
@@ -419,35 +419,36 @@ class Builder:
                 continue
             if w.is_dir_row(row):
                 reason = REASON_OF_CLOSED.get(verdict)
-                look.entries[name] = (TreeEntry(UNCOVERED, 0, 0, reason) if reason
-                                      else TreeEntry(DIR, row[1] & 0o7777, 0, b""))
+                opened.entries[name] = (TreeEntry(UNCOVERED, 0, 0, reason) if reason
+                                        else TreeEntry(DIR, row[1] & 0o7777, 0, b""))
             elif reasons.get(name):
-                look.entries[name] = TreeEntry(UNCOVERED, 0, 0, reasons[name])
-            elif not self._reused(look, row, None if verdict == w.FORCED else stats.get(name), old.get(name)):
+                opened.entries[name] = TreeEntry(UNCOVERED, 0, 0, reasons[name])
+            elif not self._reused(opened, row, None if verdict == w.FORCED else stats.get(name),
+                                  old.get(name)):
                 to_read.append(row)
-        self._read(look, to_read)
+        self._read(opened, to_read)
         self.done += len(listing.rows) - len(to_read)
-        return look
+        return opened
 
-    def _reused(self, look: _Look, row: tuple[Any, ...], stat: tuple[tuple[int, ...], bool] | None,
+    def _reused(self, opened: _OpenDirectory, row: tuple[Any, ...], stat: tuple[tuple[int, ...], bool] | None,
                 entry: TreeEntry | None) -> bool:
         """Whether it need not be read, for it is as the last scan saw it; or it is a link."""
         name = row[0]
         if max(row[2], row[3]) >= self.racy_from:
-            look.racy.add(name)
+            opened.racy.add(name)
         if self.moment and self.moment.ended_before(row[3]):
-            look.settled = False
-            look.entries[name] = TreeEntry(UNCOVERED, 0, 0, CHANGED)
+            opened.settled = False
+            opened.entries[name] = TreeEntry(UNCOVERED, 0, 0, CHANGED)
             return True
         if stat and entry and not stat[1] and stat[0] == row[1:] and entry.kind in (*FILES, LINK):
-            look.entries[name] = entry
+            opened.entries[name] = entry
         elif row[5] & 0o170000 == 0o120000:
-            self._read_link(look, name)
+            self._read_link(opened, name)
         else:
             return False
         return True
 
-    def _read(self, look: _Look, rows: list[tuple[Any, ...]]) -> None:
+    def _read(self, opened: _OpenDirectory, rows: list[tuple[Any, ...]]) -> None:
         self.read_bytes += sum(row[1] for row in rows)
         if self.read_bytes > _BULK_BYTES:
             self._begin_bulk()
@@ -455,129 +456,129 @@ class Builder:
         for number, row in enumerate(rows):
             if self.progress and not number % 64:
                 self.progress("Reading files", self.done, self.total)
-            self._take(look, row[0], read_file(row[0], sink, row[1:], look.fd, look.limit,
-                                                row[0] in look.racy))
+            self._take(opened, row[0], read_file(row[0], sink, row[1:], opened.fd, opened.limit,
+                                                 row[0] in opened.racy))
             self.done += 1
         if rows:
-            self._settle_databases(look)
+            self._settle_databases(opened)
 
     def _reads_into(self) -> BlobSink | None:
-        return self.held if self.held and self.sink else self.sink
+        return self.uncompressed if self.uncompressed and self.sink else self.sink
 
-    def _read_link(self, look: _Look, name: bytes) -> None:
+    def _read_link(self, opened: _OpenDirectory, name: bytes) -> None:
         try:
-            target = os.readlink(name, dir_fd=look.fd)
-            row = signature(os.lstat(name, dir_fd=look.fd)) if self.moment else ()
+            target = os.readlink(name, dir_fd=opened.fd)
+            row = signature(os.lstat(name, dir_fd=opened.fd)) if self.moment else ()
         except OSError:
-            look.settled = False  # gone, or no longer a link: the next scan sees what it is
+            opened.settled = False  # gone, or no longer a link: the next scan sees what it is
             if self.moment and self.moment.is_over():
-                look.entries[name] = TreeEntry(UNCOVERED, 0, 0, CHANGED)
+                opened.entries[name] = TreeEntry(UNCOVERED, 0, 0, CHANGED)
             return
-        if self.moment and self.moment.has_changed(look.rows[name][1:], row):
-            look.settled = False
-            look.entries[name] = TreeEntry(UNCOVERED, 0, 0, CHANGED)
+        if self.moment and self.moment.has_changed(opened.rows[name][1:], row):
+            opened.settled = False
+            opened.entries[name] = TreeEntry(UNCOVERED, 0, 0, CHANGED)
             return
-        look.entries[name] = TreeEntry(LINK, 0, len(target), target)
+        opened.entries[name] = TreeEntry(LINK, 0, len(target), target)
 
-    def _take(self, look: _Look, name: bytes, read: Read) -> None:
+    def _take(self, opened: _OpenDirectory, name: bytes, read: Read) -> None:
         if read.failure == DATABASE:
-            look.databases.add(name)
+            opened.databases.add(name)
             return
         if self.moment and read.failure != UNREADABLE \
-                and self.moment.has_changed(look.rows[name][1:], read.row if read.settled else ()):
-            look.settled = False
-            look.entries[name] = TreeEntry(UNCOVERED, 0, 0, CHANGED)
+                and self.moment.has_changed(opened.rows[name][1:], read.row if read.settled else ()):
+            opened.settled = False
+            opened.entries[name] = TreeEntry(UNCOVERED, 0, 0, CHANGED)
             return
         if read.failure is not None:
-            look.settled = False
+            opened.settled = False
             if read.failure == TOO_LARGE:
-                look.outgrown.add(name)
+                opened.outgrown.add(name)
             if read.failure != GONE:
-                look.entries[name] = TreeEntry(UNCOVERED, 0, 0, read.failure)
+                opened.entries[name] = TreeEntry(UNCOVERED, 0, 0, read.failure)
             return
-        if not read.settled or look.rows[name][1:] != read.row:
-            look.settled = False
-            look.racy.add(name)
-            look.rows[name] = (name, *read.row)
-        look.entries[name] = TreeEntry(read.kind, read.row[4] & 0o7777, read.size, read.ref)
+        if not read.settled or opened.rows[name][1:] != read.row:
+            opened.settled = False
+            opened.racy.add(name)
+            opened.rows[name] = (name, *read.row)
+        opened.entries[name] = TreeEntry(read.kind, read.row[4] & 0o7777, read.size, read.ref)
 
-    def _settle_databases(self, look: _Look) -> None:
+    def _settle_databases(self, opened: _OpenDirectory) -> None:
         """A database and its journal were read one after the other: make sure they fit together."""
-        groups = companions(look.entries.keys() | look.databases)
-        for main in look.databases.union(groups.values()):
+        groups = companions(opened.entries.keys() | opened.databases)
+        for main in opened.databases.union(groups.values()):
             members = [main, *(n for n, m in groups.items() if m == main)]
-            if main in look.databases or (not look.racy.isdisjoint(members)
-                                          and is_database_at(main, look.fd)):
-                self._copy_database(look, main)
+            if main in opened.databases or (not opened.racy.isdisjoint(members)
+                                            and is_database_at(main, opened.fd)):
+                self._copy_database(opened, main)
             else:
-                self._settle_group(look, members)
+                self._settle_group(opened, members)
 
-    def _copy_database(self, look: _Look, main: bytes) -> None:
+    def _copy_database(self, opened: _OpenDirectory, main: bytes) -> None:
         """One that somebody may be writing to. The index of its WAL (`-shm`) is left as it was read: whoever
         opens the database makes it anew."""
         from rewind.snapshot.scan.sqlite_copy import TooLarge, copy_database
 
         names = [main, main + b"-journal", main + b"-wal"]
-        look.settled = False
-        look.racy.update(names)  # to be read again next time, whatever they look like then
+        opened.settled = False
+        opened.racy.update(names)  # to be read again next time, whatever they look like then
         try:
-            copied = copy_database(main, look.fd, look.limit, self._now_ns)
+            copied = copy_database(main, opened.fd, opened.limit, self._now_ns)
         except TooLarge:
-            look.entries.update((name, TreeEntry(UNCOVERED, 0, 0, TOO_LARGE)) for name in names
-                                if name == main or name in look.entries)
+            opened.entries.update((name, TreeEntry(UNCOVERED, 0, 0, TOO_LARGE)) for name in names
+                                  if name == main or name in opened.entries)
             return
         except FileNotFoundError:
-            look.entries.pop(main, None)
+            opened.entries.pop(main, None)
             return
         except OSError:
-            self._take(look, main, failed(UNREADABLE))
+            self._take(opened, main, failed(UNREADABLE))
             return
         for name in names:
-            if name in look.entries and look.entries[name].kind in FILES:
-                del look.entries[name]
-        if any(self._is_late(look, name, file.signature) for name, file in copied.files.items()):
+            if name in opened.entries and opened.entries[name].kind in FILES:
+                del opened.entries[name]
+        if any(self._is_late(opened, name, file.signature) for name, file in copied.files.items()):
             copied.close()
-            members = {main, *(name for name, of in companions(look.rows).items() if of == main)}
-            look.entries.update((name, TreeEntry(UNCOVERED, 0, 0, CHANGED)) for name in members)
+            members = {main, *(name for name, of in companions(opened.rows).items() if of == main)}
+            opened.entries.update((name, TreeEntry(UNCOVERED, 0, 0, CHANGED)) for name in members)
             return
         for name, file in copied.files.items():
             kind, size, ref = store_pieces(file.pieces(), self._reads_into())
-            look.entries[name] = TreeEntry(kind, file.signature[4] & 0o7777, size, ref)
+            opened.entries[name] = TreeEntry(kind, file.signature[4] & 0o7777, size, ref)
         copied.close()
         if copied.torn:
-            self.out.torn.append(w.join(look.listing.folder, main))
+            self.out.torn.append(w.join(opened.listing.folder, main))
 
-    def _is_late(self, look: _Look, name: bytes, found: tuple[int, ...]) -> bool:
+    def _is_late(self, opened: _OpenDirectory, name: bytes, found: tuple[int, ...]) -> bool:
         """Whether a file changed after the moment that the snapshot is of."""
-        listed = look.rows[name][1:] if name in look.rows else ()
+        listed = opened.rows[name][1:] if name in opened.rows else ()
         return bool(self.moment and self.moment.has_changed(listed, found))
 
     def _now_ns(self) -> int:
         """The clock of the file system, or a little before it."""
         return self.racy_from + RACY_NS + time.monotonic_ns() - self.since
 
-    def _settle_group(self, look: _Look, members: list[bytes]) -> None:
+    def _settle_group(self, opened: _OpenDirectory, members: list[bytes]) -> None:
         for _ in range(_TRIES):
-            if not any(_moved(look, name) for name in members):
+            if not any(_moved(opened, name) for name in members):
                 break
             for name in members:
-                look.entries.pop(name, None)
-                self._take(look, name, read_file(name, self._reads_into(), None, look.fd, look.limit))
-        if any(name in look.entries and look.entries[name].ref == CHANGED for name in members):
+                opened.entries.pop(name, None)
+                self._take(opened, name, read_file(name, self._reads_into(), None, opened.fd, opened.limit))
+        if any(name in opened.entries and opened.entries[name].ref == CHANGED for name in members):
             # One of them without the others would not be a database.
-            look.entries.update((name, TreeEntry(UNCOVERED, 0, 0, CHANGED)) for name in members)
-        if look.outgrown.intersection(members):
-            real = real_group(members, look.fd)
-            if look.outgrown.intersection(real):
-                look.entries.update((name, TreeEntry(UNCOVERED, 0, 0, TOO_LARGE)) for name in real
-                                    if name in look.entries)
+            opened.entries.update((name, TreeEntry(UNCOVERED, 0, 0, CHANGED)) for name in members)
+        if opened.outgrown.intersection(members):
+            real = real_group(members, opened.fd)
+            if opened.outgrown.intersection(real):
+                opened.entries.update((name, TreeEntry(UNCOVERED, 0, 0, TOO_LARGE)) for name in real
+                                      if name in opened.entries)
 
 
-def _moved(look: _Look, name: bytes) -> bool:
-    if name not in look.entries or look.entries[name].kind not in FILES:
+def _moved(opened: _OpenDirectory, name: bytes) -> bool:
+    if name not in opened.entries or opened.entries[name].kind not in FILES:
         return False
     try:
-        st = os.stat(name, dir_fd=look.fd, follow_symlinks=False)
+        st = os.stat(name, dir_fd=opened.fd, follow_symlinks=False)
     except OSError:
         return True
-    return look.rows[name][1:3] != (st.st_size, st.st_mtime_ns)
+    return opened.rows[name][1:3] != (st.st_size, st.st_mtime_ns)

@@ -34,7 +34,7 @@ _COLUMNS = ("path", "env", "sig", "out_env", "tree", "files", "bytes", "uncovere
 # `sig` is its listing, empty when something in it must be read again; `marks` are the directories
 # in it that are not simply descended into.
 if TYPE_CHECKING:
-    class Known(NamedTuple):
+    class KnownDir(NamedTuple):
         path: bytes
         env: bytes
         sig: bytes
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
         uncovered: int
         marks: bytes
 else:
-    class Known(tuple):  # by hand, for `collections` costs every save more than all its fields together
+    class KnownDir(tuple):  # by hand, for `collections` costs every save more than all its fields together
         __slots__ = ()
         path, env, sig, out_env, tree, files, size, uncovered, marks = (
             property(itemgetter(at)) for at in range(9))
@@ -64,7 +64,7 @@ class KnownDirs:
 
     def __init__(self, db: DerivedDb | None) -> None:
         self._db = db
-        self._rows: dict[bytes, Known | None] = {}
+        self._rows: dict[bytes, KnownDir | None] = {}
         self._all: dict[bytes, bytes] = {}
         self.sigs: Sigs = self._all
         self.special: Special = {}  # those with ignore files or marks
@@ -73,7 +73,7 @@ class KnownDirs:
             self.special = {path: (out_env, marks) for path, out_env, marks in db.query(
                 "SELECT path, out_env, marks FROM dirs WHERE special")}
 
-    def get(self, path: bytes) -> Known | None:
+    def get(self, path: bytes) -> KnownDir | None:
         if path not in self.sigs:
             return None
         if path not in self._rows:
@@ -94,7 +94,7 @@ class KnownDirs:
             asked = f"SELECT {', '.join(_COLUMNS)} FROM dirs WHERE path IN "
             for marks, part in in_parts(wanted):
                 rows = self._db.query(f"{asked}({marks})", part)
-                self._rows.update((row[0], Known._make(row)) for row in rows)
+                self._rows.update((row[0], KnownDir._make(row)) for row in rows)
 
 
 class ScanCache:
@@ -147,7 +147,7 @@ class ScanCache:
             found.update(self._db.query(f"SELECT path, rows FROM stats WHERE path IN ({marks})", part))
         return found
 
-    def update(self, known: dict[bytes, Known], stats: dict[bytes, bytes],
+    def update(self, known: dict[bytes, KnownDir], stats: dict[bytes, bytes],
                removed: list[bytes], top: int, monitored: str | None = None) -> None:
         """`monitored`: what the next scan is to ask a monitor. None is from a scan that asked none: then the
         next one begins anew, for nobody noticed which directories changed places."""

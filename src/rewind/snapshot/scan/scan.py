@@ -10,7 +10,7 @@ import os
 import time
 
 from rewind.errors import StoreDamaged
-from rewind.snapshot.scan.build import RACY_NS, Builder
+from rewind.snapshot.scan.build import RACY_NS, SnapshotBuilder
 from rewind.snapshot.scan.cache import ScanCache
 from rewind.snapshot.scan.walk import Walker
 
@@ -54,8 +54,8 @@ def scan(root: bytes, rules: Rules, cache: ScanCache, store: ObjectStore | None,
             else:
                 known = cache.load(top)
                 found = Walker(root, rules, known, moment).run(processes)
-            snapshot = Builder(root, rules, cache, store, keep, known, found, start - RACY_NS, progress,
-                               moment, note if all_read and not read_at else None).build()
+            snapshot = SnapshotBuilder(root, rules, cache, store, keep, known, found, start - RACY_NS,
+                                       progress, moment, note if all_read and not read_at else None).build()
             if monitor:
                 monitor.finish(snapshot, known, found)
             return snapshot

@@ -70,7 +70,7 @@ class Listing:
                           if verdict != DESCEND and is_dir_row(row))
 
 
-class Walked:
+class WalkResult:
     """The differences found: changed directories, and those that could not be listed."""
 
     def __init__(self) -> None:
@@ -95,7 +95,7 @@ class Walker:
         self._moment = moment if moment and moment.is_over() else None
         self.rules = rules
         self.known = known
-        self.found = Walked()
+        self.found = WalkResult()
         self._tree: RuleTree | None = None
         self._pins = _pins_by_folder(rules)
         # Short paths are quicker. The current directory is the whole process's, so we only move
@@ -116,8 +116,8 @@ class Walker:
             return not self._rules_in[folder]
         return folder in self.known.sigs and folder not in self.known.special
 
-    def run(self, processes: int) -> Walked:
-        _bury()
+    def run(self, processes: int) -> WalkResult:
+        _reap_child()
         try:
             here = os.open(b".", os.O_RDONLY) if self._may_chdir else -1
         except OSError:
@@ -131,7 +131,7 @@ class Walker:
             os.fchdir(here)
             os.close(here)
 
-    def _walk(self, processes: int) -> Walked:
+    def _walk(self, processes: int) -> WalkResult:
         self._pending.append((b"", BY_RULES, self.rules.digest, None))
         done = 0
         while done < len(self._pending) and len(self._pending) - done < _ENOUGH_TO_SHARE:
@@ -212,7 +212,7 @@ class Walker:
             # If the process that forked us is killed, its lock must go with it, and nobody may be left to
             # whom we would be writing for ever.
             close_all_but(take, into)
-            self.found = Walked()
+            self.found = WalkResult()
             self._may_chdir = True
             self._drain(take, shares)
             found = self.found
@@ -337,14 +337,14 @@ class Walker:
         if mode == PINS_ONLY:
             return HIDDEN
         if mode == INSIDE_IGNORED:
-            return SKIP if self.tree.never(folder, name, False) else TAKE
+            return SKIP if self.tree.is_on_skip_list(folder, name, False) else TAKE
         return (TAKE, SMALL_ONLY, SKIP)[self.tree.classify(folder, name, False)]
 
     def _dir_verdict(self, folder: bytes, mode: int, name: bytes, pinned: bool) -> int:
         if mode == PINS_ONLY:
             return PIN_PATH if pinned else HIDDEN
         if mode == INSIDE_IGNORED:
-            verdict = NEVER if self.tree.never(folder, name, True) else NORMAL
+            verdict = NEVER if self.tree.is_on_skip_list(folder, name, True) else NORMAL
         else:
             verdict = self.tree.classify(folder, name, True)
         if verdict == NORMAL:
@@ -403,7 +403,7 @@ class Walker:
                 if not is_dir_row(row):
                     files += 1
                     size += row[1]
-                elif not is_git_dir(row[0]) and not self.tree.never(folder, row[0], True):
+                elif not is_git_dir(row[0]) and not self.tree.is_on_skip_list(folder, row[0], True):
                     below = join(folder, row[0])
                     if below not in self.rules.hidden:  # another work tree does not count: it has its own
                         pending.append(below)
@@ -446,7 +446,7 @@ def list_rows(prefix: bytes, nested: bool) -> list[Any]:
     return rows
 
 
-def _bury() -> None:
+def _reap_child() -> None:
     """The end of a child takes a moment that nobody has to wait for: it is asked for by the next walk."""
     while _finished:
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from rewind.fast import quickjson
-from rewind.snapshot.watchman.memory import Memory, path_of, text_of
+from rewind.snapshot.watchman.memory import MonitorState, path_of, text_of
 from rewind.snapshot.watchman.server import NoAnswer
 
 TYPE_CHECKING = False
@@ -30,17 +30,17 @@ class Changes:
         self.new_dirs = new_dirs
 
 
-def changes_since(server: Server, memory: Memory) -> Changes | None:
+def changes_since(server: Server, state: MonitorState) -> Changes | None:
     """What changed; None where Watchman does not know, or has lost track in between."""
-    wanted: dict[str, object] = {"since": memory.clock, "fields": _FIELDS, "empty_on_fresh_instance": True,
+    wanted: dict[str, object] = {"since": state.clock, "fields": _FIELDS, "empty_on_fresh_instance": True,
                               "sync_timeout": _SYNC_MS}
-    if memory.prefix:
-        wanted["relative_root"] = memory.prefix
-    answer = server.ask("query", memory.watch, wanted)
+    if state.prefix:
+        wanted["relative_root"] = state.prefix
+    answer = server.ask("query", state.watch, wanted)
     warning = _text(answer.get(b"warning", b""))
     files = answer.get(b"files")
     # A warning stays for as long as the directory is watched: one that was there before is no news.
-    if answer.get(b"is_fresh_instance") is not False or warning != memory.warning:
+    if answer.get(b"is_fresh_instance") is not False or warning != state.warning:
         return None
     if not isinstance(files, list):
         raise NoAnswer("what it said makes no sense")
@@ -49,7 +49,7 @@ def changes_since(server: Server, memory: Memory) -> Changes | None:
     return Changes(_clock(answer), warning, paths, new_dirs)
 
 
-def begin(server: Server, root: bytes, about: str, now: float) -> Memory:
+def begin(server: Server, root: bytes, about: str, now: float) -> MonitorState:
     """Have the directory watched; what happens from here on can be asked for later."""
     watched = server.ask("watch-project", root)
     watch, prefix = watched.get(b"watch"), watched.get(b"relative_path", b"")
@@ -63,7 +63,7 @@ def begin(server: Server, root: bytes, about: str, now: float) -> Memory:
     answer = server.ask("clock", watch, {"sync_timeout": _SYNC_MS})
     warning = _text(watched.get(b"warning", b"")) or _text(answer.get(b"warning", b""))
     ignored = _ignored(config, overall, prefix)
-    return Memory(_clock(answer), text_of(watch), text_of(prefix), ignored, warning, about, now)
+    return MonitorState(_clock(answer), text_of(watch), text_of(prefix), ignored, warning, about, now)
 
 
 def _ignored(config: dict[bytes, Any], overall: JsonObject, prefix: bytes) -> list[str]:

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rewind.snapshot.scan.cache import Known, ScanCache
+    from rewind.snapshot.scan.cache import KnownDir, ScanCache
     from rewind.store.derived import DerivedDb
 
 
@@ -25,7 +25,7 @@ class KnownOnDemand(KnownDirs):
         self.sigs = _Sigs(self)
         self.special = _Special(self)
 
-    def get(self, path: bytes) -> Known | None:
+    def get(self, path: bytes) -> KnownDir | None:
         if path not in self._rows:
             self.fetch([path])
         return self._rows[path]

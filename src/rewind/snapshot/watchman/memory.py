@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 _MOST_PATHS = 200  # to look at each time; with more of them a walk is as quick
 
 
-class Memory:
+class MonitorState:
     """Stored as JSON in the scan cache, in the same transaction as what the scan saw."""
 
     def __init__(self, clock: str, watch: str, prefix: str, ignored: list[str], warning: str, about: str,
@@ -32,20 +32,20 @@ class Memory:
         """"" where there is too much to look at each time."""
         return quickjson.dumps(vars(self)) if len(self.nested + self.failed) <= _MOST_PATHS else ""
 
-    def after(self, clock: str, warning: str) -> Memory:
-        return Memory(**{**vars(self), "clock": clock, "warning": warning, "scans": self.scans + 1})
+    def after(self, clock: str, warning: str) -> MonitorState:
+        return MonitorState(**{**vars(self), "clock": clock, "warning": warning, "scans": self.scans + 1})
 
 
-def read_memory(text: str) -> Memory | None:
+def read_state(text: str) -> MonitorState | None:
     """None for nothing, and for what no version of ours has written."""
     try:
         found = quickjson.loads(text)
-        memory = Memory(**found)
-        good = all(type(value) is type(getattr(_PATTERN, key)) for key, value in vars(memory).items())
+        state = MonitorState(**found)
+        good = all(type(value) is type(getattr(_PATTERN, key)) for key, value in vars(state).items())
     except (ValueError, TypeError, RecursionError):
         return None
-    paths = [*memory.ignored, *memory.nested, *memory.failed] if good else []
-    return memory if good and all(isinstance(path, str) for path in paths) else None
+    paths = [*state.ignored, *state.nested, *state.failed] if good else []
+    return state if good and all(isinstance(path, str) for path in paths) else None
 
 
 def text_of(path: bytes) -> str:
@@ -56,4 +56,4 @@ def path_of(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-_PATTERN: Any = Memory("", "", "", [], "", "", 0.0)
+_PATTERN: Any = MonitorState("", "", "", [], "", "", 0.0)

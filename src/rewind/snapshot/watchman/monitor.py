@@ -10,13 +10,13 @@ import time
 
 from rewind.fast.blake2 import digest
 from rewind.files import on_local_disk
-from rewind.snapshot.scan.walk import Walked, Walker, join
+from rewind.snapshot.scan.walk import Walker, WalkResult, join
 from rewind.snapshot.trees.tree import DIR
 from rewind.snapshot.watchman.changes import begin, changes_since
 from rewind.snapshot.watchman.known import load_on_demand
-from rewind.snapshot.watchman.memory import Memory, path_of, read_memory, text_of
+from rewind.snapshot.watchman.memory import MonitorState, path_of, read_state, text_of
 from rewind.snapshot.watchman.partial_walk import PartialWalker
-from rewind.snapshot.watchman.places import have_changed_places
+from rewind.snapshot.watchman.places import have_moved_directories
 from rewind.snapshot.watchman.server import NoAnswer, Refused, Server
 
 TYPE_CHECKING = False
@@ -48,8 +48,8 @@ class Monitor:
     def _begin(self) -> None:
         self.close()
         self.why = ""  # why there was a whole walk
-        self._since: Memory | None = None
-        self._next: Memory | None = None
+        self._since: MonitorState | None = None
+        self._next: MonitorState | None = None
         self._left = ""  # what the last scan left
         self._mixed_up = False  # whether directories have changed places
         self._unheard: set[bytes] = set()  # directories that changed, as the walk says and Watchman does not
@@ -61,7 +61,7 @@ class Monitor:
 
     # the walk
 
-    def walk(self, rules: Rules, cache: ScanCache, top: int, processes: int) -> tuple[KnownDirs, Walked]:
+    def walk(self, rules: Rules, cache: ScanCache, top: int, processes: int) -> tuple[KnownDirs, WalkResult]:
         self._begin()
         try:
             changes = self._ask(rules, cache)
@@ -74,7 +74,7 @@ class Monitor:
         everything = Walker(self._root, rules, known).run(processes)
         if self._next:
             self._next.walked, self._next.scans = time.time(), 0
-        if self._mixed_up or have_changed_places(cache, known, everything.changed):
+        if self._mixed_up or have_moved_directories(cache, known, everything.changed):
             self.why, self._mixed_up = self.why or "directories have changed places", True
         elif found:
             self.why = "it is time to check"
@@ -87,24 +87,24 @@ class Monitor:
         if _has_mount_below(self._root):
             raise NoAnswer("another file system is mounted in the project")
         self._server = Server(self._socket, self._seconds)
-        memory = read_memory(self._left)
+        state = read_state(self._left)
         about = self._about(rules)
-        changes = self._changes(memory) if memory and memory.about == about else None
-        if changes is None or memory is None:
+        changes = self._changes(state) if state and state.about == about else None
+        if changes is None or state is None:
             self.why = self.why or "Watchman does not know what changed"
             if not on_local_disk(os.fsdecode(self._root)):
                 raise NoAnswer("the project is not on a local disk")
             self._next = begin(self._server, self._root, about, time.time())
             # Nobody knows what it has mixed up before.
-            self._mixed_up = memory is None
+            self._mixed_up = state is None
             return None
-        self._since, self._next = memory, memory.after(changes.clock, changes.warning)
+        self._since, self._next = state, state.after(changes.clock, changes.warning)
         return changes
 
-    def _changes(self, memory: Memory) -> Changes | None:
+    def _changes(self, state: MonitorState) -> Changes | None:
         assert self._server
         try:
-            return changes_since(self._server, memory)
+            return changes_since(self._server, state)
         except Refused as refused:  # it does not watch this any more, perhaps
             self.why = str(refused)
             return None
@@ -115,7 +115,7 @@ class Monitor:
         return f"{info.st_dev}:{info.st_ino}:{digest(b'/'.join(sorted(rules.pins))).hex()}"
 
     def _walk_some(self, rules: Rules, cache: ScanCache, top: int,
-                   changes: Changes) -> tuple[KnownDirs, Walked] | None:
+                   changes: Changes) -> tuple[KnownDirs, WalkResult] | None:
         """None where that is not enough."""
         assert self._since
         known = load_on_demand(cache, top)
@@ -126,10 +126,10 @@ class Monitor:
             self.why = "the rules changed, or a great deal else"
             return None
         if len(wanted) == 1 and row.sig:
-            return known, Walked()
+            return known, WalkResult()
         # A second process would have to do without the cache, which is asked all the time here.
         found = PartialWalker(self._root, rules, known, wanted, failed | changes.new_dirs).run(1)
-        self._mixed_up = have_changed_places(cache, known, found.changed)
+        self._mixed_up = have_moved_directories(cache, known, found.changed)
         return None if self._mixed_up else (known, found)
 
     def _is_due(self) -> bool:
@@ -139,27 +139,27 @@ class Monitor:
 
     # afterwards
 
-    def finish(self, snapshot: Snapshot, known: KnownDirs, found: Walked) -> None:
+    def finish(self, snapshot: Snapshot, known: KnownDirs, found: WalkResult) -> None:
         """`snapshot` gets what the next scan is to ask; nothing counts before the cache has it."""
         self.missed = self._missed(snapshot, known) if self._unheard else []
-        memory = self._next
-        if memory is None:
+        state = self._next
+        if state is None:
             snapshot.monitored = "" if self._mixed_up else self._left
             return
-        memory.nested = [text_of(path) for path in found.nested]
-        memory.failed = [text_of(path) for path in found.failed]
+        state.nested = [text_of(path) for path in found.nested]
+        state.failed = [text_of(path) for path in found.failed]
         folders = {*snapshot.known, *known.paths()}.difference(snapshot.removed)
-        blind = _leaves_out(memory, folders)
-        text = "" if blind or self.missed else memory.dumps()
-        snapshot.monitored = text if text and (not self._mixed_up or self._crawls_again(memory)) else ""
+        blind = _leaves_out(state, folders)
+        text = "" if blind or self.missed else state.dumps()
+        snapshot.monitored = text if text and (not self._mixed_up or self._crawls_again(state)) else ""
 
-    def _crawls_again(self, memory: Memory) -> bool:
+    def _crawls_again(self, state: MonitorState) -> bool:
         """Watchman 4.9 may mix up directories that change places quickly. It then reports what changes in
         them under another name or not at all, until it looks at everything once more. From then on its
-        answers have a warning that `memory` does not have, so the next scan walks everything as well."""
+        answers have a warning that `state` does not have, so the next scan walks everything as well."""
         assert self._server
         try:
-            self._server.ask("debug-recrawl", memory.watch)
+            self._server.ask("debug-recrawl", state.watch)
         except NoAnswer:
             return False
         return True
@@ -187,10 +187,10 @@ def _differing(snapshot: Snapshot, known: KnownDirs, folder: bytes) -> Iterator[
             yield join(folder, name)
 
 
-def _leaves_out(memory: Memory, folders: Iterable[bytes]) -> bool:
+def _leaves_out(state: MonitorState, folders: Iterable[bytes]) -> bool:
     """Whether Watchman does not look into some of these directories."""
-    names = {path_of(text[1:]) for text in memory.ignored if text.startswith("/")}
-    paths = {path_of(text) for text in memory.ignored if not text.startswith("/")}
+    names = {path_of(text[1:]) for text in state.ignored if text.startswith("/")}
+    paths = {path_of(text) for text in state.ignored if not text.startswith("/")}
     return any(folder in paths or os.path.basename(folder) in names for folder in folders)
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _MANY = 1000  # directories to ask about at once
 
 
-def have_changed_places(cache: ScanCache, known: KnownDirs, changed: dict[bytes, Listing]) -> bool:
+def have_moved_directories(cache: ScanCache, known: KnownDirs, changed: dict[bytes, Listing]) -> bool:
     """Whether a directory is in another one's place, was moved away and back, or several were moved. `known`
     and the cache are from before, `changed` are all directories that differ now."""
     if b"" not in known.sigs:

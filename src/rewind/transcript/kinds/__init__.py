@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rewind.agents.profile import Profile
     from rewind.transcript.place.cut import Cut, Trigger
-    from rewind.transcript.write.content import Content, Names
+    from rewind.transcript.write.content import Content, SessionNames
 
     class Kind(Protocol):
         def new_session_id(self) -> str: ...
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
             """What a fork at this cut holds; refuses what `check_resumable` does."""
 
         def write_session(self, fd: int, file: BinaryIO, profile: Profile, content: Content,
-                          names: Names) -> None: ...
+                          names: SessionNames) -> None: ...
 
 
 def kind_of(profile: Profile) -> Kind:

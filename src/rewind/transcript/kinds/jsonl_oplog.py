@@ -14,7 +14,7 @@ from rewind.errors import CannotFork, NothingBeforeCut
 from rewind.jsonfile import objects_in
 from rewind.transcript.kinds.jsonl_tree import start_of_prompt, turn_runs
 from rewind.transcript.kinds.oplog_end import end_at
-from rewind.transcript.kinds.oplog_fold import fold, operations, what_nobody_knows
+from rewind.transcript.kinds.oplog_fold import fold, operations, unknown_record_name
 from rewind.transcript.kinds.oplog_reading import HEADER
 from rewind.transcript.kinds.oplog_view import View
 from rewind.transcript.place.cursor import header_length
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from rewind.jsonfile import JsonObject
     from rewind.transcript.kinds.oplog_fold import Folded
     from rewind.transcript.place.cut import Trigger
-    from rewind.transcript.write.content import Names
+    from rewind.transcript.write.content import SessionNames
 
 __all__ = ["check_resumable", "new_session_id", "plan_content", "resolve_cut", "start_of_prompt", "turn_runs",
            "write_session"]
@@ -129,7 +129,7 @@ def _is_certain(file: BinaryIO, cut: int) -> bool:
     head = _header_of(log)
     around = [*operations(log, _BEGINNING), *operations(log, min(size_of(log), cut + _LOOKED_AT), cut)]
     return (isinstance(head.get("projectHash"), str) and head.get("kind") in (None, "main")
-            and not any(map(what_nobody_knows, around)))
+            and not any(map(unknown_record_name, around)))
 
 
 def _ends_well(found: dict[str, JsonObject]) -> bool:
@@ -150,13 +150,13 @@ def plan_content(file: BinaryIO, profile: Profile, cut: Cut) -> Content:
     return Content([(0, cut.offset)], None)
 
 
-def write_session(fd: int, file: BinaryIO, profile: Profile, content: Content, names: Names) -> None:
+def write_session(fd: int, file: BinaryIO, profile: Profile, content: Content, names: SessionNames) -> None:
     end = content.ranges[-1][1]
     if not (_is_certain(file, end) and _write_copy(fd, stored(file), end, names)):
         _write_folded(fd, _fold(file, end), names)
 
 
-def _write_copy(fd: int, log: BinaryIO, end: int, names: Names) -> bool:
+def _write_copy(fd: int, log: BinaryIO, end: int, names: SessionNames) -> bool:
     """With the names once more at the end: what a log says last about itself counts. If Node would take
     something in it for the end of a line, nothing is written."""
     from rewind.files import write_all
@@ -176,7 +176,7 @@ def _write_copy(fd: int, log: BinaryIO, end: int, names: Names) -> bool:
     return True
 
 
-def _write_folded(fd: int, found: Folded, names: Names) -> None:
+def _write_folded(fd: int, found: Folded, names: SessionNames) -> None:
     from rewind.files import write_all
 
     messages = list(found.written())
@@ -187,7 +187,7 @@ def _write_folded(fd: int, found: Folded, names: Names) -> None:
         write_all(fd, _escaped(raw.strip()) + b"\n" if raw.strip() else _escaped(line_of(data)))
 
 
-def _head(names: Names, meta: JsonObject) -> JsonObject:
+def _head(names: SessionNames, meta: JsonObject) -> JsonObject:
     from datetime import datetime, timezone
 
     now = datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")

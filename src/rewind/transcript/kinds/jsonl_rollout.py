@@ -14,9 +14,9 @@ import time
 from rewind.agents.profile import pick
 from rewind.errors import CannotFork
 from rewind.transcript.kinds.rollout_files import meta_of
-from rewind.transcript.kinds.rollout_reading import what_is
+from rewind.transcript.kinds.rollout_reading import record_kind
 from rewind.transcript.place.cursor import header_length
-from rewind.transcript.place.cut import Cut, after_tool, around, before_tool
+from rewind.transcript.place.cut import Cut, after_tool, before_tool, events_around
 from rewind.transcript.read.lines import (
     end_of_lines,
     events_backward,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rewind.agents.profile import Profile
     from rewind.jsonfile import JsonObject
     from rewind.transcript.place.cut import Trigger
-    from rewind.transcript.write.content import Names
+    from rewind.transcript.write.content import SessionNames
 
 _MODES = (None, "legacy", "paginated")
 _RECORDS = {b"session_meta", b"event_msg", b"response_item", b"turn_context", b"world_state", b"compacted",
@@ -68,7 +68,7 @@ def start_of_prompt(file: BinaryIO, profile: Profile, offset: int) -> int:
     turn = _turn_of(prompt.data) if prompt else None
     start = offset
     for event in events_backward(file, offset):
-        what = what_is(event.data)
+        what = record_kind(event.data)
         if what == "task_started":
             return event.offset if turn in (None, _turn_of(event.data)) else start
         if what == "message user":
@@ -96,10 +96,10 @@ def _before_prompt(file: BinaryIO, profile: Profile, offset: int, trigger: Trigg
     turn = trigger.get("promptId")
     text = str(trigger.get("promptText") or "").strip()
     first: int | None = None
-    for event in around(file, offset):
+    for event in events_around(file, offset):
         if not turn or _turn_of(event.data) != turn:
             continue
-        what = what_is(event.data)
+        what = record_kind(event.data)
         if what == "task_started":
             first = event.offset if first is None else first
         elif _is_prompt(what) and prompt_text(event.data, profile).startswith(text):
@@ -110,7 +110,7 @@ def _before_prompt(file: BinaryIO, profile: Profile, offset: int, trigger: Trigg
 def _after_turn(file: BinaryIO, profile: Profile, offset: int, trigger: Trigger) -> Cut | None:
     """Where another turn begins, or the end. The record that ends a turn comes after its hook."""
     for event in events_forward(file, offset):
-        if what_is(event.data) == "task_started" and _turn_of(event.data) != trigger.get("promptId"):
+        if record_kind(event.data) == "task_started" and _turn_of(event.data) != trigger.get("promptId"):
             return Cut(event.offset)
     return Cut(end_of_lines(file))
 
@@ -118,7 +118,7 @@ def _after_turn(file: BinaryIO, profile: Profile, offset: int, trigger: Trigger)
 def turn_runs(file: BinaryIO) -> bool | None:
     """Whether the last turn has not ended; None where nothing tells. One that was interrupted has."""
     for event in events_backward(file):
-        what = what_is(event.data)
+        what = record_kind(event.data)
         if what == "task_started" or what in _ENDS:
             return what == "task_started"
     return None
@@ -183,7 +183,7 @@ def plan_content(file: BinaryIO, profile: Profile, cut: Cut) -> Content:
     return Content([(0, cut.offset)], None)
 
 
-def write_session(fd: int, file: BinaryIO, profile: Profile, content: Content, names: Names) -> None:
+def write_session(fd: int, file: BinaryIO, profile: Profile, content: Content, names: SessionNames) -> None:
     """With the old id in line 1, Codex 0.166 would go on with the old thread."""
     from rewind.files import write_all
 

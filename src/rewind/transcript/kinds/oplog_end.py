@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from rewind.transcript.kinds.oplog_fold import operations, what_nobody_knows
+from rewind.transcript.kinds.oplog_fold import operations, unknown_record_name
 from rewind.transcript.read.lines import lines_forward
 
 TYPE_CHECKING = False
@@ -43,7 +43,7 @@ class End:
         self._noted = ""  # the first note of the time
 
     def see(self, operation: Operation) -> None:
-        self.unknown = self.unknown or what_nobody_knows(operation)
+        self.unknown = self.unknown or unknown_record_name(operation)
         messages = operation.messages
         if operation.what in ("rewind", "header") or messages is not None:
             self._begin_anew()

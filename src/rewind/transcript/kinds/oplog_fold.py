@@ -85,7 +85,7 @@ def operations(file: BinaryIO, end: int | None = None, start: int = 0) -> Iterat
             yield Operation(offset, raw, data)
 
 
-def what_nobody_knows(operation: Operation) -> str:
+def unknown_record_name(operation: Operation) -> str:
     """By what name a record is called that may mean anything; empty for one that is known."""
     if not operation.what:
         return ", ".join(sorted(operation.data))[:40] or "an empty one"
@@ -148,7 +148,7 @@ class Folded:
         for gone in ids[ids.index(id) if id in self.messages else 0:]:
             del self.messages[gone]
 
-    def settle(self) -> None:
+    def restore_before_stub(self) -> None:
         """When a session is resumed in the minute in which it was made, Gemini CLI 0.61 begins it anew in the
         same file, and writes all messages again a moment later. Between the two they are not lost."""
         if self._before_stub and all(text_of(m).startswith(CONTEXT) for m in self.messages.values()):
@@ -171,14 +171,14 @@ def fold(file: BinaryIO, end: int | None = None) -> Folded:
     end = size_of(file) if end is None else end
     found = Folded()
     for operation in operations(file):
-        found.unknown = found.unknown or what_nobody_knows(operation)
+        found.unknown = found.unknown or unknown_record_name(operation)
         messages = operation.messages
         if operation.end > end:
             if operation.offset >= end or messages is None:
                 continue
             messages = [data for _, stop, data in elements(operation) if stop <= end]
         found.apply(operation, messages)
-    found.settle()
+    found.restore_before_stub()
     return found
 
 

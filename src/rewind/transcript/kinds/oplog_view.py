@@ -179,7 +179,7 @@ class _Drawing:
 
     def _active(self) -> set[str]:
         """All that leads to where the conversation stands, also what compactions have summed up."""
-        self._folded.settle()
+        self._folded.restore_before_stub()
         todo, found = list(self._folded.messages), set[str]()
         while todo:
             id = todo.pop()

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from rewind.agents.profile import Profile
     from rewind.jsonfile import JsonObject
 
-__all__ = ["content_of", "path_beside", "session_id_of", "what_is", "whole"]
+__all__ = ["content_of", "path_beside", "record_kind", "session_id_of", "whole"]
 
 
-def what_is(data: JsonObject) -> str:
+def record_kind(data: JsonObject) -> str:
     """The kind of a record: for events and messages, what kind of these."""
     kind, payload = data.get("type"), data.get("payload")
     if not isinstance(kind, str) or not isinstance(payload, dict):
@@ -33,7 +33,7 @@ def content_of(data: JsonObject, profile: Profile) -> Any:
     payload = data.get("payload")
     if not isinstance(payload, dict):
         return None
-    what = what_is(data)
+    what = record_kind(data)
     if what == "item UserMessage":
         return _blocks(pick(payload, "item.content"))
     if what == "user_message":

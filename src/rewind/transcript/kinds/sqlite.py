@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rewind.agents.profile import Profile
     from rewind.jsonfile import JsonObject
     from rewind.transcript.read.lines import Event
-    from rewind.transcript.write.content import Names
+    from rewind.transcript.write.content import SessionNames
 
 __all__ = ["check_resumable", "new_session_id", "plan_content", "resolve_cut", "start_of_prompt", "turn_runs",
            "write_session"]
@@ -156,7 +156,7 @@ def plan_content(file: BinaryIO, profile: Profile, cut: Cut) -> Content:
     return Content([(0, cut.offset)], None)
 
 
-def write_session(fd: int, file: BinaryIO, profile: Profile, content: Content, names: Names) -> None:
+def write_session(fd: int, file: BinaryIO, profile: Profile, content: Content, names: SessionNames) -> None:
     """With ids of its own: opencode imports no row whose id it has already, and says nothing."""
     from rewind.files import write_all
 
@@ -168,7 +168,7 @@ def write_session(fd: int, file: BinaryIO, profile: Profile, content: Content, n
         write_all(fd, line_of(_renamed(data, ids)))
 
 
-def _fork_info(info: JsonObject, names: Names) -> JsonObject:
+def _fork_info(info: JsonObject, names: SessionNames) -> JsonObject:
     """With a parent it would count as a subagent's, and opencode's list would leave it out."""
     now = int(time.time() * 1000)
     kept = {key: value for key, value in info.items() if key not in _NOT_IN_A_FORK}

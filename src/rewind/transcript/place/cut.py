@@ -64,7 +64,7 @@ def resolve_cut(file: BinaryIO, profile: Profile, offset: int, trigger: Trigger)
     return _out_of_compaction(file, profile, cut)
 
 
-def around(file: BinaryIO, offset: int) -> Iterator[Event]:
+def events_around(file: BinaryIO, offset: int) -> Iterator[Event]:
     """From a little before the offset on, beginning with a whole line."""
     start = end_of_lines(file, max(0, offset - _LOOK_BACK))
     return events_forward(file, start)
@@ -75,7 +75,7 @@ def _before_prompt(file: BinaryIO, profile: Profile, offset: int,
     """A prompt's own line is not there yet when its hook runs; it was only if the checkpoint was late. One
     that was typed while a turn ran carries the id of that turn: so its text has a say."""
     return (_find_prompt(events_forward(file, offset), profile, trigger, sure=False)
-            or _find_prompt(around(file, offset), profile, trigger, sure=True))
+            or _find_prompt(events_around(file, offset), profile, trigger, sure=True))
 
 
 def _find_prompt(events: Iterator[Event], profile: Profile, trigger: Trigger, *,
@@ -121,7 +121,7 @@ def _is_result(event: Event, profile: Profile) -> bool:
 def before_tool(file: BinaryIO, profile: Profile, offset: int,
                  trigger: Trigger) -> Cut | None:
     wanted = trigger.get("toolUseId")
-    for event in around(file, offset) if wanted else ():
+    for event in events_around(file, offset) if wanted else ():
         if _has_block(event, profile, "tool_use", "id", wanted):
             entry = entry_of(event, profile)
             return Cut(event.offset, entry.parent if entry else None)
@@ -131,7 +131,7 @@ def before_tool(file: BinaryIO, profile: Profile, offset: int,
 def after_tool(file: BinaryIO, profile: Profile, offset: int,
                 trigger: Trigger) -> Cut | None:
     wanted = trigger.get("toolUseId")
-    for event in around(file, offset) if wanted else ():
+    for event in events_around(file, offset) if wanted else ():
         if _has_block(event, profile, "tool_result", "tool_use_id", wanted):
             return Cut(event.end)
     return None

@@ -46,7 +46,7 @@ class Tail:
                 if self._named is None and event.offset >= self._named_from:
                     self._named = named_leaf(event, self.profile)
                 continue
-            entry.settle(self._next_tells)
+            entry.resolve_if_answered(self._next_tells)
             self._next_tells = entry.tells or self._next_tells
             self.entries.append(entry)
             # An id is unique in a file, or else the latest line with it is the one that counts.

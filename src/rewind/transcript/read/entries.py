@@ -49,7 +49,7 @@ class Entry:
         """Whether it says that what came before was answered; empty when it says nothing."""
         return self.role if self.is_main and not self.passing and self.role != OTHER else ""
 
-    def settle(self, next_tells: str) -> None:
+    def resolve_if_answered(self, next_tells: str) -> None:
         """A slash command is a prompt if an answer is the next thing that was said."""
         if self.prompt == IF_ANSWERED:
             self.prompt = YES if next_tells == ASSISTANT else NO

@@ -86,7 +86,7 @@ class _Reader:
             self._lines += 1
             self._see(event)
         for entry in self._pending:
-            entry.settle("")
+            entry.resolve_if_answered("")
         self._number_turns()
         first = next((turn.prompt for turn in self.index.turns if turn.prompt.strip()), "")
         self.index.title = read_title(file, self.profile, self.index.size, first)
@@ -108,7 +108,7 @@ class _Reader:
         self.entries.append(entry)
         if entry.tells:
             for waiting in self._pending:
-                waiting.settle(entry.tells)
+                waiting.resolve_if_answered(entry.tells)
             self._pending = []
         if entry.prompt:
             stamp = pick(event.data, self.profile.lines["timestamp"])

@@ -103,7 +103,7 @@ def _first_prompt(file: BinaryIO, profile: Profile, size: int) -> str:
         if entry is None:
             continue
         for other, text in waiting if entry.tells else ():
-            other.settle(entry.tells)
+            other.resolve_if_answered(entry.tells)
             if other.is_prompt:
                 return text
         waiting = [] if entry.tells else waiting

@@ -174,7 +174,7 @@ class TurnTree:
     def _settle(self, tells: str) -> None:
         waiting, self._waiting, self._safe = self._waiting, [], None
         for entry, text, stamp in waiting:
-            entry.settle(tells)
+            entry.resolve_if_answered(tells)
             self._place(entry, text, stamp)
 
     def finish(self, size: int) -> Place:

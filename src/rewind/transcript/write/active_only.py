@@ -28,7 +28,7 @@ def kept_ranges(file: BinaryIO, profile: Profile, cut: Cut) -> list[tuple[int, i
         elif named_leaf(event, profile):
             leaves.append((event.offset, event.end))  # says where the original stood: not so here
     for entry in reversed(entries):
-        entry.settle(next_tells)
+        entry.resolve_if_answered(next_tells)
         next_tells = entry.tells or next_tells
     dropped = _dropped(entries, cut.leaf or "", profile)
     gone = [(e.offset, e.end) for e in entries if e.id in dropped]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rewind.agents.profile_sections import Header
 
 
-class Names:
+class SessionNames:
     """What a new session is called: its id, the id of the one it comes from, its title; and the directory
     that it goes on in, where that is another one."""
 
@@ -114,7 +114,7 @@ def uuid_of(random: bytes, version: int) -> str:
     return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
 
 
-def write_session(fd: int, file: BinaryIO, profile: Profile, content: Content, names: Names) -> None:
+def write_session(fd: int, file: BinaryIO, profile: Profile, content: Content, names: SessionNames) -> None:
     values = {"session": names.session, "parent": names.parent, "title": names.title,
               "leaf": content.leaf or ""}
     ranges = content.ranges

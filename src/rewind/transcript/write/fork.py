@@ -20,8 +20,8 @@ from rewind.transcript.place.cut import Cut
 from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.lines import open_transcript
 from rewind.transcript.read.titles import read_title
-from rewind.transcript.write.content import Names
-from rewind.transcript.write.import_session import give
+from rewind.transcript.write.content import SessionNames
+from rewind.transcript.write.import_session import import_session
 from rewind.transcript.write.sidecars import copy_sidecars
 
 TEMP_SUFFIX = ".rewind-tmp"
@@ -63,16 +63,16 @@ def write_fork(source: str, profile: Profile, cut: Cut, *, original: str, sessio
         temp = temp_of(path)
         fd = os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, PRIVATE_FILE)
         try:
-            kind.write_session(fd, file, profile, content, Names(session_id, parent, title, cwd))
+            kind.write_session(fd, file, profile, content, SessionNames(session_id, parent, title, cwd))
             with open_transcript(temp) as made:
                 fork = Fork(session_id, path, os.fstat(fd).st_size, header_length(made), title)
             if appears:
                 appears(fork)
-            give(temp, profile, session_id, folder)  # first: a file says that the fork is there
+            import_session(temp, profile, session_id, folder)  # first: a file says that the fork is there
             if over:
                 os.replace(temp, path)
             else:
-                appear(temp, path)
+                move_into_place(temp, path)
         finally:
             os.close(fd)
             _remove(temp)
@@ -88,7 +88,7 @@ def sweep(folder: str) -> None:
             _remove(path)
 
 
-def appear(temp: str, path: str) -> None:
+def move_into_place(temp: str, path: str) -> None:
     """Under its name in one step, and never over a file that is there."""
     try:
         os.link(temp, path)

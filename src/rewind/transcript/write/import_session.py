@@ -25,7 +25,7 @@ def check_client(profile: Profile) -> None:
         raise ClientMissing(program=command[0], agent=profile.title)
 
 
-def give(path: str, profile: Profile, session_id: str, folder: str) -> None:
+def import_session(path: str, profile: Profile, session_id: str, folder: str) -> None:
     """Let the agent import the session that was written to this file. It belongs to the directory in which
     that is done: the one where the original began, else `folder`. Doing it twice does no harm."""
     command = profile.commands.get("import")
@@ -57,7 +57,7 @@ def _write_export(path: str, target: str) -> str:
     return str(pick(info, "directory"))
 
 
-def take(session_id: str, profile: Profile, folder: str) -> None:
+def delete_imported(session_id: str, profile: Profile, folder: str) -> None:
     """Let the agent delete a session that was given to it; one that it does not have is deleted."""
     command = profile.commands.get("delete")
     if not command:

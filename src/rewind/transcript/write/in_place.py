@@ -92,7 +92,7 @@ def exchange(path: str, fill: Callable[[int], None], backup: str | None, note: N
         _catch_up(old, backup, stamp[1])
 
 
-def refill(path: str, fill: Callable[[int], None]) -> None:
+def replace_keeping_time(path: str, fill: Callable[[int], None]) -> None:
     """Replace a transcript by one in which the same was said; without a backup, and with the same time."""
     stamp = _stamp_of(os.lstat(path))
 

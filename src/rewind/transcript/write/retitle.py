@@ -17,7 +17,7 @@ from rewind.transcript.read.lines import open_transcript, size_of
 from rewind.transcript.read.titles import ends_backward
 from rewind.transcript.write.content import title_lines, titled_header
 from rewind.transcript.write.copying import copy_range
-from rewind.transcript.write.in_place import refill
+from rewind.transcript.write.in_place import replace_keeping_time
 
 
 def keeps_titles(profile: Profile) -> bool:
@@ -25,7 +25,7 @@ def keeps_titles(profile: Profile) -> bool:
     return bool(profile.titles and (profile.fork["header"] or title_lines(profile, "", "")))
 
 
-def rewrites(profile: Profile) -> bool:
+def needs_new_file(profile: Profile) -> bool:
     """Whether a new title means a new file: a client that has it open would not notice."""
     return bool(profile.fork["header"])
 
@@ -34,7 +34,7 @@ def given_title(path: str, profile: Profile) -> str:
     """The title that a person or a fork gave it; empty where the agent makes one up from what was said."""
     with open_transcript(path) as file:
         for event in ends_backward(file, size_of(file)):
-            for kind in profile.titles[:None if rewrites(profile) else 1]:
+            for kind in profile.titles[:None if needs_new_file(profile) else 1]:
                 text = pick(event.data, kind["field"]) if holds(kind["line"], event.data) else None
                 if isinstance(text, str):
                     return text
@@ -43,7 +43,7 @@ def given_title(path: str, profile: Profile) -> str:
 
 def retitle(path: str, profile: Profile, title: str) -> None:
     """The file keeps its time: nobody has said anything, and pickers sort by it."""
-    if rewrites(profile):
+    if needs_new_file(profile):
         _replace_header(path, profile, title)
     else:
         _append(path, title_lines(profile, session_id_of(path), title))
@@ -71,4 +71,4 @@ def _replace_header(path: str, profile: Profile, title: str) -> None:
             write_all(fd, head)
             copy_range(file, length, end, fd)
 
-        refill(path, fill)
+        replace_keeping_time(path, fill)

@@ -117,7 +117,7 @@ class Confirm(Dialog[bool]):
             self.action_scroll(moves[key])
 
 
-class Tell(Confirm):
+class Notice(Confirm):
     """Something to read, with one button."""
 
     BINDINGS = [("enter,escape,q,space", "answer(True)")]

@@ -11,7 +11,7 @@ from rich.text import Text
 from rewind.controller import BOTH, CODE, BeforeOperation, BeforeUndo, Controller, EarlierOnLine
 from rewind.errors import ChangedSincePlan, RewindError, TurnRunning
 from rewind.tui.dialogs.choose import ChooseIntent
-from rewind.tui.dialogs.dialog import Ask, Confirm, Tell
+from rewind.tui.dialogs.dialog import Ask, Confirm, Notice
 from rewind.tui.dialogs.outcome import Outcome, about_files, about_notes
 from rewind.tui.dialogs.working import Failure, Working
 from rewind.tui.frame import Frame
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from rewind.snapshot.scan.build import Progress
 
     Work = Callable[[Controller, Progress], Any]
-    Forceful = Callable[[Controller, Progress, bool], Any]
+    ForceableWork = Callable[[Controller, Progress, bool], Any]
 
 _BACKED_UP = "Rewind saves the current state first. Press U afterwards to undo."
 
 
 @dataclass(frozen=True)
-class Objection:
+class OverridableRefusal:
     """A refusal that the person may overrule."""
 
     error: type[RewindError]
@@ -43,8 +43,8 @@ class Objection:
     no: str = "Cancel"
 
 
-_AT_WORK = Objection(TurnRunning, "An agent is at work", "Wait until it is done or stop it; or go ahead, and"
-                     " the agent finds other files than it expects.", "Go ahead", "Wait")
+_AT_WORK = OverridableRefusal(TurnRunning, "An agent is at work", "Wait until it is done or stop it; or go"
+                              " ahead, and the agent finds other files than it expects.", "Go ahead", "Wait")
 
 
 async def attempt(app: Frame, title: str, work: Work) -> Any:
@@ -56,38 +56,38 @@ async def attempt(app: Frame, title: str, work: Work) -> Any:
     return await app.push_screen_wait(Working(title, opened))
 
 
-async def do(app: Frame, title: str, work: Work) -> Any:
+async def run_work(app: Frame, title: str, work: Work) -> Any:
     """The result; None when it failed, which the person has been told."""
-    return await unless_failed(app, await attempt(app, title, work))
+    return await report_if_failed(app, await attempt(app, title, work))
 
 
-async def insist(app: Frame, title: str, work: Forceful, objection: Objection) -> Any:
-    """As `do`; where it is refused for this one reason, the person may want it all the same."""
+async def run_or_force(app: Frame, title: str, work: ForceableWork, refusal: OverridableRefusal) -> Any:
+    """As `run_work`; where it is refused for this one reason, the person may want it all the same."""
     result = await attempt(app, title, lambda controller, progress: work(controller, progress, False))
-    if isinstance(result, Failure) and isinstance(result.error, objection.error):
-        question = [Text(safe_lines(result.message)), Text(objection.meaning, "dim")]
-        if not await app.push_screen_wait(Confirm(objection.title, question, objection.yes, objection.no,
+    if isinstance(result, Failure) and isinstance(result.error, refusal.error):
+        question = [Text(safe_lines(result.message)), Text(refusal.meaning, "dim")]
+        if not await app.push_screen_wait(Confirm(refusal.title, question, refusal.yes, refusal.no,
                                                   dangerous=True)):
             return None
         result = await attempt(app, title, lambda controller, progress: work(controller, progress, True))
-    return await unless_failed(app, result)
+    return await report_if_failed(app, result)
 
 
-async def unless_failed(app: Frame, result: Any) -> Any:
+async def report_if_failed(app: Frame, result: Any) -> Any:
     if not isinstance(result, Failure):
         return result
     if isinstance(result.error, ChangedSincePlan):
         hint = Text("Choose it again to see the new plan.", "dim")
-        await app.push_screen_wait(Tell("Nothing was changed", [Text(result.message), hint]))
+        await app.push_screen_wait(Notice("Nothing was changed", [Text(result.message), hint]))
     else:
-        await app.push_screen_wait(Tell("That did not work", result.text()))
+        await app.push_screen_wait(Notice("That did not work", result.text()))
     return None
 
 
 # a plan, from the first look to what was done
 
 async def make_plan(app: Frame, target: Target, what: str) -> Plan | None:
-    plan: Plan | None = await do(app, "Working out the plan…", lambda c, p: c.plan(target, what))
+    plan: Plan | None = await run_work(app, "Working out the plan…", lambda c, p: c.plan(target, what))
     return plan
 
 
@@ -95,7 +95,7 @@ async def carry_out(app: Frame, plan: Plan, question: Confirm, title: str) -> Do
     """None where the person did not want it, or it failed."""
     if not await app.push_screen_wait(question):
         return None
-    done: Done | None = await insist(app, title, lambda controller, progress, force: controller.apply(
+    done: Done | None = await run_or_force(app, title, lambda controller, progress, force: controller.apply(
         plan, force=force, progress=progress), _AT_WORK)
     return done
 
@@ -107,7 +107,7 @@ async def offer(app: Frame, title: str, lines: list[Text], command: str = "", no
 
 
 async def go_on_with(app: Frame, name: str, find: Work) -> None:
-    command = await do(app, "Looking…", find)
+    command = await run_work(app, "Looking…", find)
     if command is not None:
         await offer(app, "Continue", [Text(one_line(name), "bold")], command)
 
@@ -193,7 +193,7 @@ async def undo_operation(app: Frame, op: Operation) -> bool:
     """It and all later ones."""
     if not op.can_undo:
         reason = "It is undone already." if op.undone else "It left nothing to undo."
-        await app.push_screen_wait(Tell("Nothing to undo", [Text(reason)]))
+        await app.push_screen_wait(Notice("Nothing to undo", [Text(reason)]))
         return False
     return await _step(app, "Undo from here on", BeforeOperation(op.id))
 
@@ -203,7 +203,7 @@ async def save(app: Frame) -> bool:
     text = await app.push_screen_wait(Ask("Save a checkpoint", question, empty=True))
     if text is None:
         return False
-    saved = await do(app, "Saving…", lambda c, p: c.save(text, progress=p))
+    saved = await run_work(app, "Saving…", lambda c, p: c.save(text, progress=p))
     if saved is None:
         return False
     app.notify(f"Saved {saved.record.name}")
@@ -223,4 +223,4 @@ async def protect(app: Frame) -> bool:
         return True
 
     making = Working("Making the first checkpoint…", init)
-    return bool(await unless_failed(app, await app.push_screen_wait(making)))
+    return bool(await report_if_failed(app, await app.push_screen_wait(making)))

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 MOST = 3  # side by side
 _STATES = {"busy": "yellow", "open": "green", "gone": "red", "half-made": "red", "half-removed": "red"}
-_LOST = flows.Objection(WorkNotSaved, "Work would be lost", "It cannot be brought back then.",
-                        "Remove it anyway")
+_LOST = flows.OverridableRefusal(WorkNotSaved, "Work would be lost", "It cannot be brought back then.",
+                                 "Remove it anyway")
 _KEYS = "r run a command in each  ↑↓ scroll  Esc close"
 
 
@@ -53,7 +53,7 @@ async def adopt(app: Frame, lane: Lane) -> bool:
         controller.save_lane(controller.lane(lane.name))
         return True
 
-    if not await flows.do(app, "Saving the fork…", saved):
+    if not await flows.run_work(app, "Saving the fork…", saved):
         return False
     return await merge(app, "Adopt", lambda how: Adopted(lane.name, how), BOTH, FORK_HOW)
 
@@ -63,7 +63,8 @@ async def remove(app: Frame, lane: Lane) -> bool:
             Text("A checkpoint keeps its files, and its conversation goes to the trash; u brings both back.")]
     if not await app.push_screen_wait(Confirm("Remove this fork?", body, "Remove", dangerous=True)):
         return False
-    return bool(await flows.insist(app, "Removing…", lambda c, p, force: _remove(c, lane.name, force), _LOST))
+    return bool(await flows.run_or_force(app, "Removing…",
+                                         lambda c, p, force: _remove(c, lane.name, force), _LOST))
 
 
 def _remove(controller: Controller, name: str, force: bool) -> bool:
@@ -78,7 +79,7 @@ async def compare(app: Frame, lanes: list[Lane]) -> bool:
         found = [controller.lane(name) for name in names]
         return found, controller.compare_lanes(found)
 
-    found = await flows.do(app, "Comparing…", looked)
+    found = await flows.run_work(app, "Comparing…", looked)
     return bool(found and await app.push_screen_wait(CompareScreen(*found)))
 
 
@@ -127,7 +128,7 @@ class CompareScreen(Dialog[bool]):
         if not command:
             return
         running = Running(self.app, self.lanes, command)
-        ran = await flows.unless_failed(self.app, await self.app.push_screen_wait(running))
+        ran = await flows.report_if_failed(self.app, await self.app.push_screen_wait(running))
         if ran is None:
             return
         self.command, self.ran = command, ran

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from rewind.controller import BOTH, CHECKPOINT, CODE, PROMPT, BroughtBack, Reverted
 from rewind.tui.dialogs.choose import Choose
-from rewind.tui.dialogs.dialog import Confirm, Tell
+from rewind.tui.dialogs.dialog import Confirm, Notice
 from rewind.tui.dialogs.outcome import about_notes
 from rewind.tui.flows.flows import carry_out, make_plan, offer
 from rewind.tui.frame import Frame
@@ -50,7 +50,7 @@ async def revert(app: Frame, item: Item) -> bool:
     """Take back what a turn did, and keep everything later."""
     words, session = _named(item)
     if not words:
-        await app.push_screen_wait(Tell("Nothing to revert", "No checkpoint has what it did."))
+        await app.push_screen_wait(Notice("Nothing to revert", "No checkpoint has what it did."))
         return False
     return await merge(app, "Revert", lambda how: Reverted([words], session, how=how))
 
@@ -72,8 +72,8 @@ async def merge(app: Frame, title: str, target: MakeTarget, what: str = CODE,
     if plan is None or plan.code is None:
         return False
     if not plan.code.changes:
-        await app.push_screen_wait(Tell("Nothing to do", [Text(safe_lines(plan.about), "bold"),
-                                                          Text("The code is already as it would be.")]))
+        await app.push_screen_wait(Notice("Nothing to do", [Text(safe_lines(plan.about), "bold"),
+                                                            Text("The code is already as it would be.")]))
         return False
     done = await carry_out(app, plan, Confirm(title, _plan_lines(plan), title), f"{title}…")
     if done is None:

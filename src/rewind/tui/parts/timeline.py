@@ -123,7 +123,7 @@ class TimelineList(ScrollView, can_focus=True):
     def action_jump(self, at: int) -> None:
         self._go(at if at >= 0 else len(self.rows) - 1)
 
-    def stand_on(self, session: str, turn: int) -> None:
+    def select_turn(self, session: str, turn: int) -> None:
         """A turn, wherever it is folded away."""
         for item in self.items:
             if item.kind == PROMPT and item.session_id == session and item.turn == turn:

@@ -13,7 +13,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from rewind.controller import DIR, EDIT, PROMPT, UNCOVERED, Controller
-from rewind.tui.dialogs.dialog import Tell
+from rewind.tui.dialogs.dialog import Notice
 from rewind.tui.dialogs.file_dialog import ChooseFile
 from rewind.tui.flows import flows
 from rewind.tui.frame import Frame, footer
@@ -35,12 +35,12 @@ _STYLES = {"agent": "cyan", "you": "yellow", "git": "dim"}
 
 async def blame_a_file(app: Frame, item: Item | None) -> bool:
     """Asks for the file: those that the item changed come first."""
-    found = await flows.do(app, "Looking…", lambda c, p: _files(c, item))
+    found = await flows.run_work(app, "Looking…", lambda c, p: _files(c, item))
     if found is None:
         return False
     if not found:
-        await app.push_screen_wait(Tell("No files", [Text("There is no checkpoint with files yet."),
-                                                     Text("Press s to save one.", "dim")]))
+        await app.push_screen_wait(Notice("No files", [Text("There is no checkpoint with files yet."),
+                                                       Text("Press s to save one.", "dim")]))
         return False
     chosen = await app.push_screen_wait(ChooseFile("Who wrote it: choose a file", found))
     if chosen is not None:
@@ -90,8 +90,8 @@ class BlameScreen(Screen["Turn"]):
 
     @work(exclusive=True)
     async def load(self) -> None:
-        found: Blame | None = await flows.do(self.app, "Following the lines back…",
-                                             lambda c, p: c.blame(self.file))
+        found: Blame | None = await flows.run_work(self.app, "Following the lines back…",
+                                                   lambda c, p: c.blame(self.file))
         if found is None:
             self.dismiss(None)
             return
@@ -128,7 +128,7 @@ class BlameScreen(Screen["Turn"]):
             self.notify(_no_turn(line))
 
     def action_help(self) -> None:
-        self.app.push_screen(Tell("Blame", [
+        self.app.push_screen(Notice("Blame", [
             Text("Each line has the turn that wrote it, its age, and the first words of the prompt."),
             Text("you: edited between two turns.  git: older than the first checkpoint."),
             Text("*: in no checkpoint yet."), Text(""),

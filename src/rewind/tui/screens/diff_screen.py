@@ -14,7 +14,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from rewind.controller import NOW, PROMPT, Controller
-from rewind.tui.dialogs.dialog import Tell
+from rewind.tui.dialogs.dialog import Notice
 from rewind.tui.flows import flows, revert
 from rewind.tui.frame import Frame, footer
 from rewind.tui.parts.details import LONG_PATCH, MANY_FILES, Span, compared, span_of
@@ -72,7 +72,7 @@ class DiffScreen(Screen[bool]):
         await self._load()
 
     async def _load(self) -> None:
-        found = await flows.do(self.app, "Comparing…", lambda c, p: self._compare(c))
+        found = await flows.run_work(self.app, "Comparing…", lambda c, p: self._compare(c))
         if found is None:
             self.dismiss(self.changed)
             return
@@ -82,11 +82,11 @@ class DiffScreen(Screen[bool]):
 
     def _compare(self, controller: Controller) -> tuple[Span, Changed | None]:
         if self.other:
-            span = between(controller, self.item, self.other)
+            span = span_between(controller, self.item, self.other)
             if self.swapped and span.new:
                 span = Span(span.new, span.old)
         else:
-            span = since(controller, self.item) if self.since else span_of(controller, self.item)
+            span = span_since(controller, self.item) if self.since else span_of(controller, self.item)
         return span, compared(controller, span, MANY_FILES, LONG_PATCH) if span.old else None
 
     def _show(self, span: Span, found: Changed | None) -> None:
@@ -156,28 +156,28 @@ class DiffScreen(Screen[bool]):
             self.dismiss(self.changed)
 
     def action_help(self) -> None:
-        self.app.push_screen(Tell("Keys of the diff", diff_help()))
+        self.app.push_screen(Notice("Keys of the diff", diff_help()))
 
     def action_leave(self) -> None:
         self.dismiss(self.changed)
 
 
-def since(controller: Controller, item: Item) -> Span:
+def span_since(controller: Controller, item: Item) -> Span:
     """What going back there would take away."""
-    name = moment(controller, item)
+    name = checkpoint_name_of(controller, item)
     return Span(name, None) if name else Span(None, None, "No checkpoint is from before it.")
 
 
-def between(controller: Controller, one: Item, other: Item) -> Span:
+def span_between(controller: Controller, one: Item, other: Item) -> Span:
     """From the state that one item stands for to that of the other."""
     earlier, later = (other, one) if one.kind == NOW else (one, other)
-    old, new = moment(controller, earlier), moment(controller, later)
+    old, new = checkpoint_name_of(controller, earlier), checkpoint_name_of(controller, later)
     if old is None or (new is None and later.kind != NOW):
         return Span(None, None, "One of the two has no checkpoint, so there is nothing to compare.")
     return Span(old, new)
 
 
-def moment(controller: Controller, item: Item) -> str | None:
+def checkpoint_name_of(controller: Controller, item: Item) -> str | None:
     """The checkpoint that an item stands for: before a prompt, or the checkpoint itself. None is now."""
     if item.kind == PROMPT and item.session:
         code = controller.code_before(item.session.session_id, item.offset)

@@ -64,7 +64,7 @@ class ForksScreen(Dialog[bool]):
         await self._load(keep)
 
     async def _load(self, keep: str = "") -> None:
-        found = await flows.do(self.app, "Looking…", lambda c, p: (
+        found = await flows.run_work(self.app, "Looking…", lambda c, p: (
             c.lanes(), as_tree(c.sessions()), [str(b["sessionId"]) for b in c.deleted_forks()],
             c.removed_lanes()))
         if found is None:
@@ -146,13 +146,15 @@ class ForksScreen(Dialog[bool]):
         if info is None:
             return
         name = await self.app.push_screen_wait(Ask("Rename", "A name for this branch", info.name))
-        if name and await flows.do(self.app, "Renaming…", lambda c, p: c.rename_fork(info.session_id, name)):
+        if name and await flows.run_work(self.app, "Renaming…",
+                                         lambda c, p: c.rename_fork(info.session_id, name)):
             await self._done(info.session_id)
 
     @work(exclusive=True)
     async def action_promote(self) -> None:
         info = self._chosen()
-        if info and await flows.do(self.app, "Promoting…", lambda c, p: c.promote_fork(info.session_id)):
+        if info and await flows.run_work(self.app, "Promoting…",
+                                         lambda c, p: c.promote_fork(info.session_id)):
             self.notify("It is the one to go on with; its parent is folded away.")
             await self._done(info.session_id)
 
@@ -167,7 +169,8 @@ class ForksScreen(Dialog[bool]):
         body = [Text(one_line(info.name), "bold"), Text(facts, "dim"),
                 Text("It goes to the trash; u brings it back.")]
         if await self.app.push_screen_wait(Confirm("Delete this fork?", body, "Delete", dangerous=True)) \
-                and await flows.do(self.app, "Deleting…", lambda c, p: c.delete_forks([info.session_id])):
+                and await flows.run_work(self.app, "Deleting…",
+                                         lambda c, p: c.delete_forks([info.session_id])):
             await self._done()
 
     @work(exclusive=True)
@@ -178,9 +181,10 @@ class ForksScreen(Dialog[bool]):
         if not last:
             return
         if last in lanes:
-            found = await flows.do(self.app, "Bringing it back…", lambda c, p: _bring_back(c, lanes[last]))
+            found = await flows.run_work(self.app, "Bringing it back…",
+                                         lambda c, p: _bring_back(c, lanes[last]))
         else:
-            found = await flows.do(self.app, "Bringing it back…", lambda c, p: c.undelete_fork(last))
+            found = await flows.run_work(self.app, "Bringing it back…", lambda c, p: c.undelete_fork(last))
         if found:
             await self._done(found)
 

@@ -17,7 +17,7 @@ from textual.widgets import Input, Static
 
 from rewind.controller import CHECKPOINT, EDIT, LANE, NOW, OPERATION, PROMPT, SESSION, Controller
 from rewind.errors import NotInitialised
-from rewind.tui.dialogs.dialog import Tell
+from rewind.tui.dialogs.dialog import Notice
 from rewind.tui.dialogs.working import Failure
 from rewind.tui.flows import flows, revert
 from rewind.tui.frame import Frame, footer
@@ -104,7 +104,7 @@ class TimelineScreen(Screen[None]):
             await self._load()
             return
         if not isinstance(failure.error, NotInitialised):
-            await self.app.push_screen_wait(Tell("Rewind cannot open this project", failure.text()))
+            await self.app.push_screen_wait(Notice("Rewind cannot open this project", failure.text()))
         self.app.exit()
 
     def _head(self, root: str) -> None:
@@ -216,7 +216,7 @@ class TimelineScreen(Screen[None]):
             await self._load()
         if self.app.show_turn:
             self._show_all()
-            self.query_one(TimelineList).stand_on(*self.app.show_turn)
+            self.query_one(TimelineList).select_turn(*self.app.show_turn)
             self.app.show_turn = None
 
     def action_forks(self, at: str = "") -> None:
@@ -257,7 +257,7 @@ class TimelineScreen(Screen[None]):
         self.run_flow(lambda app: blame_a_file(app, item))
 
     def action_help(self) -> None:
-        self.app.push_screen(Tell("Keys", help_lines()))
+        self.app.push_screen(Notice("Keys", help_lines()))
 
     def action_reload(self) -> None:
         self.begin()

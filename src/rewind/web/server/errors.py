@@ -27,7 +27,7 @@ def body_of(error: RewindError) -> dict[str, str]:
     return {"code": error.code, "message": error.message, "hint": _HINTS.get(error.code, error.hint)}
 
 
-def known(error: Exception) -> RewindError:
+def as_rewind_error(error: Exception) -> RewindError:
     """Whatever went wrong, as one of ours. Nothing of a traceback reaches the page."""
     if isinstance(error, RewindError):
         return error

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rewind.web.writes.answers import SessionUpdated
 
 
-class News:
+class UnsentChanges:
     """For one connection; begun anew whenever it asks to follow a session."""
 
     def __init__(self, session: str) -> None:
@@ -20,14 +20,14 @@ class News:
         self._sent: dict[int | None, Turn] = {}
         self._sessions: dict[str, Session] = {}
 
-    def session_of(self, event: SessionUpdated) -> Mapping[str, object]:
+    def session_changes(self, event: SessionUpdated) -> Mapping[str, object]:
         """`session_updated` with no more of a session than what has changed."""
         session = event["session"]
         id = session["sessionId"]
         known, self._sessions[id] = self._sessions.get(id), session
         return {**event, "session": {"sessionId": id, **_changed(known, session)}} if known else event
 
-    def of(self, page: TurnPage) -> Mapping[str, object]:
+    def page_changes(self, page: TurnPage) -> Mapping[str, object]:
         turns = [self._since(turn) for turn in page["turns"]]
         self._sent = {turn["turn"]: turn for turn in page["turns"]}
         return {**page, "turns": turns}

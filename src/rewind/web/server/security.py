@@ -21,7 +21,7 @@ _ALWAYS = ((b"content-security-policy", CONTENT_POLICY.encode()),
            (b"cross-origin-resource-policy", b"same-origin"))
 
 
-class Door:
+class AccessMiddleware:
     """ASGI middleware around everything, WebSockets included."""
 
     def __init__(self, app: ASGIApp, token: str, port: int) -> None:

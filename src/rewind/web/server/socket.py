@@ -13,10 +13,10 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from rewind.errors import BadRequest
 from rewind.web.reads.reads import last_turns
-from rewind.web.server.errors import body_of, known
-from rewind.web.server.news import News
+from rewind.web.server.errors import as_rewind_error, body_of
+from rewind.web.server.news import UnsentChanges
 from rewind.web.server.watch import Watch
-from rewind.web.server.work import Workshop
+from rewind.web.server.work import JobRunner
 from rewind.web.writes.actions import ACTIONS, FOLLOWING
 from rewind.web.writes.request import Request
 
@@ -34,7 +34,7 @@ _PATIENCE = 5.0
 _PAGES = 32
 
 
-class Pace:
+class RateLimit:
     """So many messages in any second, no more."""
 
     def __init__(self, most: int = MOST_A_SECOND) -> None:
@@ -49,15 +49,15 @@ class Pace:
 class Hub:
     """The open pages, and the watcher that runs while there is one."""
 
-    def __init__(self, workshop: Workshop) -> None:
-        self.workshop = workshop
+    def __init__(self, runner: JobRunner) -> None:
+        self.runner = runner
         self._pages: set[WebSocket] = set()
-        self._followed: dict[WebSocket, News] = {}  # of the session that a page shows
+        self._followed: dict[WebSocket, UnsentChanges] = {}  # of the session that a page shows
         self._watcher: asyncio.Task[None] | None = None
         # Made in the loop that runs: Python 3.9 wants it so.
         self._hurry: asyncio.Event | None = None
         self._looked: asyncio.Event | None = None
-        self._eyes = Watch()
+        self._disk_watch = Watch()
 
     async def serve(self, socket: WebSocket) -> None:
         if len(self._pages) >= _PAGES:
@@ -78,14 +78,14 @@ class Hub:
     def note_sent(self, answer: Mapping[str, object]) -> None:
         """A page has read this; what changes of it is pushed."""
         says = cast("TellsOfSessions", answer)
-        self._eyes.note_sent(says.get("sessions") or ([says["session"]] if "session" in says else []))
+        self._disk_watch.note_sent(says.get("sessions") or ([says["session"]] if "session" in says else []))
 
     async def _first_look(self) -> None:
         """A page reads everything once it is connected. Were the first look later than that, a change between
         the two would be in neither."""
         if self._watcher is None or self._watcher.done() or self._looked is None:
-            self._hurry, self._looked, self._eyes = asyncio.Event(), asyncio.Event(), Watch()
-            self._watcher = asyncio.create_task(self._watch(self._eyes, self._hurry, self._looked))
+            self._hurry, self._looked, self._disk_watch = asyncio.Event(), asyncio.Event(), Watch()
+            self._watcher = asyncio.create_task(self._watch(self._disk_watch, self._hurry, self._looked))
         await self._looked.wait()
 
     async def _talk(self, socket: WebSocket) -> None:
@@ -98,7 +98,7 @@ class Hub:
             worker.cancel()
 
     async def _receive(self, socket: WebSocket, jobs: asyncio.Queue[str]) -> None:
-        pace = Pace()
+        limit = RateLimit()
         while True:
             message = await socket.receive()
             if message["type"] == "websocket.disconnect":
@@ -109,7 +109,7 @@ class Hub:
             if len(text) > MOST_BYTES:
                 await socket.close(_TOO_BIG)
                 return
-            if not pace.allows(time.monotonic()) or jobs.full():
+            if not limit.allows(time.monotonic()) or jobs.full():
                 await socket.close(_TOO_MUCH)
                 return
             jobs.put_nowait(text)
@@ -118,7 +118,7 @@ class Hub:
         while True:
             answer = await asyncio.shield(asyncio.ensure_future(self.answer(await jobs.get())))
             if answer["event"] == FOLLOWING:
-                self._followed[socket] = News(cast("Following", answer)["sessionId"])
+                self._followed[socket] = UnsentChanges(cast("Following", answer)["sessionId"])
             await _send(socket, answer)
             if self._hurry:
                 self._hurry.set()
@@ -132,16 +132,16 @@ class Hub:
             action = ACTIONS.get(str(data.get("event")))
             if action is None:
                 raise BadRequest("There is no such action.")
-            found = await self.workshop.run(lambda controller: action(controller, Request(data)))
+            found = await self.runner.run(lambda controller: action(controller, Request(data)))
             self.note_sent(found)
             return {**found, "requestId": request_id}
         except Exception as error:
-            return {"event": "error", **body_of(known(error)), "requestId": request_id}
+            return {"event": "error", **body_of(as_rewind_error(error)), "requestId": request_id}
 
     async def _watch(self, watch: Watch, hurry: asyncio.Event, looked: asyncio.Event) -> None:
         while self._pages:
             try:
-                events = await self.workshop.run(watch.look)
+                events = await self.runner.run(watch.look)
             except Exception:
                 events = []  # something may be gone for a moment; the next look tells
             looked.set()
@@ -156,33 +156,34 @@ class Hub:
     async def _tell_all(self, event: Push) -> None:
         last: dict[str, TurnPage | None] = {}  # the last turns of sessions, read once for all who follow them
         for socket in list(self._pages):
-            news = self._followed.get(socket)
-            message = await self._news(event, news, last) if news else event
+            unsent = self._followed.get(socket)
+            message = await self._message_for(event, unsent, last) if unsent else event
             try:
                 await asyncio.wait_for(_send(socket, message), _PATIENCE)
             except Exception:
                 self._pages.discard(socket)  # it does not listen or is gone, and others wait
 
-    async def _news(self, event: Push, news: News, last: dict[str, TurnPage | None]) -> Mapping[str, object]:
+    async def _message_for(self, event: Push, unsent: UnsentChanges,
+                           last: dict[str, TurnPage | None]) -> Mapping[str, object]:
         if event["event"] == "session_updated":
-            return news.session_of(event)
-        return await self._with_turns(event, news, last)
+            return unsent.session_changes(event)
+        return await self._with_turns(event, unsent, last)
 
-    async def _with_turns(self, event: Push, news: News,
+    async def _with_turns(self, event: Push, unsent: UnsentChanges,
                           last: dict[str, TurnPage | None]) -> Mapping[str, object]:
         """A page that follows a session need not ask for what was added to it."""
-        session = news.session
+        session = unsent.session
         about = event["event"] == "checkpoints_changed" or (
             event["event"] == "turns_added" and event["sessionId"] == session)
         if not about:
             return event
         if session not in last:
             try:
-                last[session] = await self.workshop.run(lambda controller: last_turns(controller, session))
+                last[session] = await self.runner.run(lambda controller: last_turns(controller, session))
             except Exception:
                 last[session] = None  # then the page asks, and is told why
         page = last[session]
-        return {**event, "page": news.of(page)} if page else event
+        return {**event, "page": unsent.page_changes(page)} if page else event
 
 
 def _parsed(text: str) -> JsonObject:

@@ -19,7 +19,7 @@ _PROJECT_FILES = ("operations.jsonl", "config.json")
 _BRANCH_FILES = ("branches.json", "operations.jsonl", "config.json")  # all that a session is shown by
 
 
-class Glance:
+class WatchedState:
     """What can be seen without reading a transcript."""
 
     def __init__(self, controller: Controller) -> None:
@@ -56,7 +56,7 @@ class Watch:
     """Remembers the last look. `look` returns the events of what changed since."""
 
     def __init__(self) -> None:
-        self._last: Glance | None = None
+        self._last: WatchedState | None = None
         self._sent: dict[str, tuple[bool, bool]] = {}
         self._telling = threading.Lock()
 
@@ -68,7 +68,7 @@ class Watch:
     def look(self, controller: Controller) -> list[Push]:
         with self._telling:
             sent, self._sent = self._sent, {}
-        before, now = self._last, Glance(controller)
+        before, now = self._last, WatchedState(controller)
         if before is not None:
             before.alive.update(sent)
         events = self._since(controller, before, now) if before else []
@@ -76,7 +76,7 @@ class Watch:
         self._last = now  # not before: what a failed look did not tell, the next one does
         return events
 
-    def _since(self, controller: Controller, before: Glance, now: Glance) -> list[Push]:
+    def _since(self, controller: Controller, before: WatchedState, now: WatchedState) -> list[Push]:
         events = self._about_sessions(controller, before, now)
         if now.checkpoints != before.checkpoints:
             events.append({"event": "checkpoints_changed", "newest": now.checkpoints[1]})
@@ -85,7 +85,7 @@ class Watch:
             events.append({"event": "project_changed", **_project(controller)})
         return events
 
-    def _about_sessions(self, controller: Controller, before: Glance, now: Glance) -> list[Push]:
+    def _about_sessions(self, controller: Controller, before: WatchedState, now: WatchedState) -> list[Push]:
         events: list[Push] = []
         if before.sessions.keys() != now.sessions.keys() or before.branches != now.branches:
             events.append({"event": "sessions_changed"})

@@ -18,7 +18,7 @@ T = TypeVar("T")
 _AT_ONCE = 4  # pages of long turns take memory: so many at a time
 
 
-class Workshop:
+class JobRunner:
     """Runs functions that take a controller of the project."""
 
     def __init__(self, root: str, home: str | None = None) -> None:

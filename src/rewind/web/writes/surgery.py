@@ -40,16 +40,17 @@ def revert_plan(controller: Controller, query: Query) -> parts.RevertPlan:
 def merge_shape(controller: Controller, plan: Plan) -> parts.MergePlan:
     """Conflicts are told apart from what merely stays."""
     code = plan.code
-    clashes = code.conflicts if code else []
+    conflicts = code.conflicts if code else []
     kept = [one for one in code.kept if not one.conflict] if code else []
     stays = [shapes.with_reason(one.path, one.reason) for one in kept[:shapes.MOST_LISTED]]
     return {"code": None, **shapes.plan(code), "kept": stays, "keptCount": len(kept),
-            "conflicts": [_clash(controller, one, number < _EXPLAINED) for number, one in enumerate(clashes)],
-            "settled": [_clash(controller, one, False) for one in code.settled] if code else [],
+            "conflicts": [_conflict(controller, one, number < _EXPLAINED)
+                          for number, one in enumerate(conflicts)],
+            "settled": [_conflict(controller, one, False) for one in code.settled] if code else [],
             "notes": plan.all_notes(), "warnings": [], "stamp": plan.digest}
 
 
-def _clash(controller: Controller, kept: KeptPath, with_lines: bool) -> parts.Conflict:
+def _conflict(controller: Controller, kept: KeptPath, with_lines: bool) -> parts.Conflict:
     places = getattr(kept, "lines", ())
     return {**shapes.with_reason(kept.path, kept.reason),
             "places": [_place(controller, kept.path, first, count, with_lines) for first, count in places]}

@@ -60,7 +60,7 @@ def test_what_is_written_during_a_restore_can_be_restored(
     controller.close()
     controller = Controller(str(project))
     first = rewind.names()[-1]
-    real = Applier._as_planned
+    real = Applier._matches_plan
 
     def meddled(self: Applier, change: Change) -> bool:
         planned = real(self, change)
@@ -69,7 +69,7 @@ def test_what_is_written_during_a_restore_can_be_restored(
         return planned
 
     with monkeypatch.context() as patch:
-        patch.setattr(Applier, "_as_planned", meddled)
+        patch.setattr(Applier, "_matches_plan", meddled)
         done = controller.restore(first, mode="code")
     controller.close()
     assert path.read_text() == "first" and not (project / "new.txt").exists()

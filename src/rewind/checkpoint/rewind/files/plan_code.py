@@ -106,7 +106,7 @@ def look_and_plan(state: State, source: Source, rules: Rules, look: Callable[[Ru
         mapped = {one.path for one in held if one.mapped} - rules.forced
         if not plan.unknown and not mapped:
             break
-        rules = rules.forcing({*plan.unknown, *mapped})
+        rules = rules.with_forced({*plan.unknown, *mapped})
     plan.notes += open_files.plan_notes(held)
     plan.kept += [*(KeptPath(path, "not-captured", conflict=True) for path in plan.unknown), *source.kept()]
     plan.settled = source.settled_conflicts()
@@ -179,7 +179,7 @@ def _skipped(state: State, source: Source, then: Rules,
             if brought and (brought == present or brought.kind == present.kind == DIR):
                 return False
         return left_alone.covers(path) or any(
-            tree.skips(ruled_as, present.kind == DIR) for tree in trees)
+            tree.ignores_path(ruled_as, present.kind == DIR) for tree in trees)
 
     return skipped
 

@@ -54,7 +54,7 @@ class StagedRestore:
         self.plan.kept += [KeptPath(path, NOT_EMPTY) for path in applied.not_empty]
         explained = {path for path, _ in remaining} | {k.path for k in self.plan.kept}
         with release_store_lock(state):
-            others = self.applier.not_as_wanted(changes)
+            others = self.applier.find_mismatches(changes)
         undone = {path for path, _ in applied.failed}.union(applied.not_empty)
         self.plan.changes = [change for change in changes if change.path not in undone]
         return remaining + sorted((path, NOT_AS_IT_WAS) for path in others if path not in explained)
@@ -79,8 +79,8 @@ def stage_restore(state: State, source: Source, wanted: CodeToRestore, *, force:
 def _capture_and_stage(state: State, source: Source, wanted: CodeToRestore, force: bool,
                        expected: Callable[[RestorePlan], None] | None,
                        progress: Progress | None) -> StagedRestore:
-    state.objects.put_off_folding()
-    state.scanned.put_off_folding()
+    state.objects.defer_fold()
+    state.scanned.defer_fold()
     for attempt in range(PATIENCE):
         draft, plan = _prepare(state, source, wanted, progress)
         applier = Applier(state.root, source.blobs, state.staging, state.lock_now_ns or 0, progress,

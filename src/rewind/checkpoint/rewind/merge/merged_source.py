@@ -13,7 +13,14 @@ from rewind.checkpoint.rewind.merge.which_spans import Merging
 from rewind.checkpoint.select.spans import Span
 from rewind.errors import ChangedSincePlan, PathNotChanged
 from rewind.snapshot.merge.hunk_merge import HunkMerge
-from rewind.snapshot.merge.tree_merge import CHANGED_HERE, CHANGED_SINCE, MOST_BYTES, Clash, Side, TreeMerge
+from rewind.snapshot.merge.tree_merge import (
+    CHANGED_HERE,
+    CHANGED_SINCE,
+    MOST_BYTES,
+    Conflict,
+    Side,
+    TreeMerge,
+)
 from rewind.snapshot.rules.rules import Rules
 from rewind.snapshot.scan.build import Snapshot
 from rewind.snapshot.scan.live import read_live
@@ -34,9 +41,9 @@ class InConflict(KeptPath):
 
     __slots__ = ("lines",)
 
-    def __init__(self, clash: Clash) -> None:
-        super().__init__(clash.path, clash.reason, conflict=True)
-        self.lines = clash.lines
+    def __init__(self, conflict: Conflict) -> None:
+        super().__init__(conflict.path, conflict.reason, conflict=True)
+        self.lines = conflict.lines
 
     def remark(self) -> str:
         where = ", ".join(_lines(first, count) for first, count in self.lines)
@@ -59,8 +66,8 @@ class MergedSource(Source):
         self.wanted = wanted
         self.made: dict[bytes, bytes] = {}
         self.snapshot: Snapshot | None = None
-        self.clashes: list[Clash] = []
-        self.settled: list[Clash] = []
+        self.conflicts: list[Conflict] = []
+        self.settled: list[Conflict] = []
         self.unknown: dict[bytes, str] = {}
         self.removed: set[bytes] = set()
         self._stack = ExitStack()
@@ -109,13 +116,13 @@ class MergedSource(Source):
     def merge_into(self, snapshot: Snapshot, looked_for: frozenset[bytes]) -> None:
         """Merge into the project as it is in this look."""
         self.snapshot = snapshot
-        self.made, self.clashes, self.settled, self.unknown = {}, [], [], {}
+        self.made, self.conflicts, self.settled, self.unknown = {}, [], [], {}
         paths, touched = Paths(self.wanted.only), set()
         root = snapshot.root
         for span in self.wanted.spans:
             work = self._merge(span, root, paths, looked_for)
             root = work.root()
-            self.clashes += work.clashes
+            self.conflicts += work.conflicts
             self.settled += work.settled
             self.unknown.update(work.unknown)
             touched.update(work.touched)
@@ -136,7 +143,7 @@ class MergedSource(Source):
         more: dict[str, Any] = {
             "how": self.wanted.how, "our_label": _NOW, "their_label": label, "paths": paths,
             "gone": CHANGED_SINCE if revert else CHANGED_HERE,
-            "looked_for": looked_for, "frozen": frozenset(clash.path for clash in self.clashes)}
+            "looked_for": looked_for, "frozen": frozenset(conflict.path for conflict in self.conflicts)}
         if self.wanted.parts:
             return HunkMerge(base, ours, theirs, self._put, self.wanted.parts, **more)
         return TreeMerge(base, ours, theirs, self._put, **more)
@@ -171,8 +178,8 @@ class MergedSource(Source):
         return path in self.removed
 
     def settled_conflicts(self) -> list[KeptPath]:
-        return [InConflict(clash) for clash in self.settled]
+        return [InConflict(conflict) for conflict in self.settled]
 
     def kept(self) -> list[KeptPath]:
-        return [*(InConflict(clash) for clash in self.clashes),
+        return [*(InConflict(conflict) for conflict in self.conflicts),
                 *(KeptPath(path, reason) for path, reason in sorted(self.unknown.items()))]

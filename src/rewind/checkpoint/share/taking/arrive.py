@@ -65,7 +65,7 @@ def add(state: State, incoming: Incoming, *, lane: str = "", first: str = MAIN,
     for conversation in checked.conversations:
         added.conversations.append(bring_conversation(state, conversation, added.notes))
     state.objects.commit()
-    state.objects.settle(state.on_shared_disk)
+    state.objects.make_durable(state.on_shared_disk)
     _write_records(state, checked, added, lambda theirs: place_for(lane, theirs, first))
     return added
 
