@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from rewind.agents.registry import hooks_home
     from rewind.checkpoint.changes.turn_changes import ChangedFile, Changes
-    from rewind.checkpoint.conversations.only_here import KeptConversation
+    from rewind.checkpoint.conversations.deleted_by_agent import KeptConversation
     from rewind.checkpoint.conversations.session_tree import SessionInfo, as_tree
     from rewind.checkpoint.futures import shape as lane_shape
     from rewind.checkpoint.futures.known.lane import Lane
@@ -896,13 +896,13 @@ class Controller:
 
     def only_here(self) -> list[KeptConversation]:
         """Conversations that only checkpoints still hold, newest first."""
-        from rewind.checkpoint.conversations.only_here import only_here
+        from rewind.checkpoint.conversations.deleted_by_agent import only_here
 
         return only_here(self._fresh)
 
     def restore_session(self, text: str, *, dry_run: bool = False) -> KeptConversation:
         """Put such a conversation back where its agent finds it."""
-        from rewind.checkpoint.conversations.only_here import bring_back, find_kept_conversation
+        from rewind.checkpoint.conversations.deleted_by_agent import bring_back, find_kept_conversation
 
         if dry_run:
             return find_kept_conversation(self.state, text)

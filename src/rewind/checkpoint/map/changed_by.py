@@ -1,13 +1,13 @@
 """What changed each path between two checkpoints: an editing tool, a shell command, or a person between
-turns. Whose a change is, `changes/who.py` decides; here it is looked up what the turn did it with."""
+turns. Whose a change is, `changes/authors.py` decides; here it is looked up what the turn did it with."""
 
 from __future__ import annotations
 
 import os
 
 from rewind.agents.registry import profile_for
+from rewind.checkpoint.changes.authors import Authors
 from rewind.checkpoint.changes.turn_changes import is_directory
-from rewind.checkpoint.changes.who import Authors
 from rewind.checkpoint.log.lineage import Lineage, here, lineage
 from rewind.checkpoint.map.facts import transcript_of
 from rewind.checkpoint.map.turn_map import MapRow

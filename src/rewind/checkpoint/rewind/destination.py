@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.log.operations import Operation
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
-    from rewind.checkpoint.rewind.files.wanted import CodeToRestore
+    from rewind.checkpoint.rewind.files.code_to_restore import CodeToRestore
     from rewind.checkpoint.rewind.target import Request
     from rewind.errors import NothingBeforeCut
     from rewind.transcript.place.boundary import Prompt

@@ -8,7 +8,7 @@ from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.destination import Destination
 from rewind.checkpoint.rewind.effects.kind import OUTSIDE
-from rewind.checkpoint.rewind.files.wanted import CodeToRestore, whole
+from rewind.checkpoint.rewind.files.code_to_restore import CodeToRestore, whole
 from rewind.checkpoint.rewind.target import Request
 from rewind.errors import CheckpointNotFound, NoRestoreToUndo
 

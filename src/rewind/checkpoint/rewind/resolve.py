@@ -8,7 +8,7 @@ from rewind.checkpoint.rewind import target as targets
 from rewind.checkpoint.rewind.destination import Destination
 from rewind.checkpoint.rewind.effects import outside
 from rewind.checkpoint.rewind.effects.kind import OUTSIDE
-from rewind.checkpoint.rewind.files.wanted import CodeToRestore
+from rewind.checkpoint.rewind.files.code_to_restore import CodeToRestore
 from rewind.checkpoint.rewind.finish import finish
 from rewind.checkpoint.rewind.undo_and_redo import before_operation, before_undo, earlier_on_line
 from rewind.checkpoint.select.selectors import select
@@ -70,7 +70,7 @@ def _add_conversation(state: State, found: Destination, record: Record) -> None:
 # what turns did, merged into the code of now
 
 def _merged(state: State, request: Request, target: targets.Merge) -> Destination:
-    from rewind.checkpoint.rewind.merge.merge_wanted import CodeToMerge
+    from rewind.checkpoint.rewind.merge.code_to_merge import CodeToMerge
 
     half_done = state.operations().interrupted()
     if half_done and half_done.begun.get("request") == request.key():

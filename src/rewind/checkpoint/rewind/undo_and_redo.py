@@ -8,9 +8,9 @@ from rewind.checkpoint.log import operations as ops
 from rewind.checkpoint.log.lineage import here, is_ordinary, lineage
 from rewind.checkpoint.records.source import Source, between
 from rewind.checkpoint.rewind.destination import Destination
+from rewind.checkpoint.rewind.files.code_to_restore import CodeToRestore, whole
 from rewind.checkpoint.rewind.files.left_alone import LeftAlone
 from rewind.checkpoint.rewind.files.plan_code import first_that_differs, unsaved
-from rewind.checkpoint.rewind.files.wanted import CodeToRestore, whole
 from rewind.checkpoint.rewind.finish import finish, kept
 from rewind.errors import NoRestoreToUndo, NotAStep, NothingToRedo, NothingToUndo, UnsavedEdits
 from rewind.snapshot.trees.tree import DIR

@@ -23,8 +23,8 @@ from rewind.words import plural, safe
 if TYPE_CHECKING:
     from typing import TypedDict
 
-    from rewind.checkpoint.share.taking.arrive import Added
     from rewind.checkpoint.share.taking.open_shared import Opened
+    from rewind.checkpoint.share.taking.take_over import Added
 
     class ConversationJson(TypedDict):
         origin: str

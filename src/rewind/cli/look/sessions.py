@@ -19,7 +19,7 @@ from rewind.words import age, plural, safe
 if TYPE_CHECKING:
     from typing import TypedDict
 
-    from rewind.checkpoint.conversations.only_here import KeptConversation
+    from rewind.checkpoint.conversations.deleted_by_agent import KeptConversation
     from rewind.checkpoint.conversations.session_tree import SessionInfo
     from rewind.transcript.read.index import SessionIndex, Turn
 

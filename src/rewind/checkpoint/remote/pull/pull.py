@@ -19,9 +19,9 @@ from rewind.checkpoint.remote.pull.inbox import Inbox, Objects
 from rewind.checkpoint.remote.repository import Progress, Repository
 from rewind.checkpoint.rewind.effects.since import fork_was_continued
 from rewind.checkpoint.share.giving.outgoing import checkpoint_id
-from rewind.checkpoint.share.taking.arrive import Added, add, check_incoming
 from rewind.checkpoint.share.taking.conversations import ReceivedConversation
 from rewind.checkpoint.share.taking.incoming import Checked
+from rewind.checkpoint.share.taking.take_over import Added, add, check_incoming
 from rewind.checkpoint.upkeep.disk_use import REPOSITORY
 from rewind.errors import ArchiveRefused, FormatTooNew, RemoteFailed, RemoteRefused, RewindError
 from rewind.lock import Lock

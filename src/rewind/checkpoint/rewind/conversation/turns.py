@@ -14,7 +14,7 @@ from rewind.checkpoint.log.fork_code import replaced_code
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind import target as targets
 from rewind.checkpoint.rewind.destination import Destination
-from rewind.checkpoint.rewind.files.wanted import CodeToRestore
+from rewind.checkpoint.rewind.files.code_to_restore import CodeToRestore
 from rewind.checkpoint.rewind.finish import finish
 from rewind.checkpoint.rewind.target import Request
 from rewind.checkpoint.select.code_at import CodeAt, PromptAt, SessionCode, prompt_at

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source
+from rewind.checkpoint.rewind.files.code_to_restore import incomplete
 from rewind.checkpoint.rewind.files.file_plan import RestorePlan, plan_restore
 from rewind.checkpoint.rewind.files.missing import leave_out_missing
-from rewind.checkpoint.rewind.files.wanted import incomplete
 from rewind.errors import PathNotFound, RewindError, StoreDamaged
 from rewind.snapshot.apply.applier import Applier
 from rewind.snapshot.trees.change import Change, Paths

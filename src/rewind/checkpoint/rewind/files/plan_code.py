@@ -8,10 +8,10 @@ from rewind.checkpoint.log.lineage import here
 from rewind.checkpoint.records import torn
 from rewind.checkpoint.records.source import KeptPath, Source
 from rewind.checkpoint.rewind.files import git_since, open_files
+from rewind.checkpoint.rewind.files.code_to_restore import CodeToRestore
 from rewind.checkpoint.rewind.files.file_plan import MAX_CHANGES, RestorePlan, plan_restore
 from rewind.checkpoint.rewind.files.left_alone import LeftAlone
 from rewind.checkpoint.rewind.files.missing import leave_out_missing
-from rewind.checkpoint.rewind.files.wanted import CodeToRestore
 from rewind.errors import (
     PathNotFound,
     StoreDamaged,

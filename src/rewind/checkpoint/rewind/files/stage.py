@@ -5,10 +5,10 @@ from __future__ import annotations
 from rewind.checkpoint.project.locked import release_store_lock
 from rewind.checkpoint.records.source import KeptPath, Source
 from rewind.checkpoint.rewind.files import open_files
+from rewind.checkpoint.rewind.files.code_to_restore import CodeToRestore, incomplete
 from rewind.checkpoint.rewind.files.file_plan import NOT_EMPTY, RestorePlan
 from rewind.checkpoint.rewind.files.kept_copies import StoreEverything, keep_copies, kept_note
 from rewind.checkpoint.rewind.files.plan_code import PATIENCE, add_remarks, check_named, look_and_plan
-from rewind.checkpoint.rewind.files.wanted import CodeToRestore, incomplete
 from rewind.checkpoint.save.capture import Draft, capture
 from rewind.errors import (
     BackupFailed,

@@ -9,7 +9,7 @@ from rewind.checkpoint.share.giving.conversations import OutConversation, Secret
 from rewind.checkpoint.share.giving.left_out import LeftOut, Policy
 from rewind.checkpoint.share.giving.outgoing import Outgoing
 from rewind.checkpoint.share.giving.package import Package
-from rewind.checkpoint.share.giving.what import select_for_share
+from rewind.checkpoint.share.giving.selection import select_for_share
 from rewind.checkpoint.share.transfer import check_target, write_new_file
 from rewind.snapshot.rules.reasons import Reasons
 

@@ -1,6 +1,6 @@
 """What comes from another machine: the shape of `outgoing`, read from somewhere that is not trusted.
 
-`check` reads all of it and writes nothing; `add` (in `arrive.py`) takes what `check` found.
+`check` reads all of it and writes nothing; `add` (in `take_over.py`) takes what `check` found.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rewind.checkpoint.records.record import KINDS, is_hex, is_name, is_timestamp
 from rewind.checkpoint.share.entries import FORMAT, decode_entry, digest_of
 from rewind.checkpoint.share.giving.outgoing import LANE_LETTERS, LONGEST_LANE
-from rewind.checkpoint.share.taking.grow import TreeBuilder
+from rewind.checkpoint.share.taking.tree_builder import TreeBuilder
 from rewind.errors import ArchiveRefused, FormatTooNew
 from rewind.fast.sha256 import sha256
 from rewind.jsonfile import JsonObject

@@ -8,8 +8,8 @@ import subprocess
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Union
 
+from rewind.checkpoint.changes.authors import Author, Authors
 from rewind.checkpoint.changes.turn_changes import Unpacked, changes_between
-from rewind.checkpoint.changes.who import Author, Authors
 from rewind.checkpoint.log.lineage import Lineage, here, lineage
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record

@@ -15,9 +15,9 @@ from rewind.checkpoint.project.locked import locked, release_store_lock
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.apply import refuse_while_running
+from rewind.checkpoint.rewind.files.code_to_restore import CodeToRestore
 from rewind.checkpoint.rewind.files.left_alone import names_to_note
 from rewind.checkpoint.rewind.files.stage import StagedRestore, stage_restore
-from rewind.checkpoint.rewind.files.wanted import CodeToRestore
 from rewind.checkpoint.rewind.operation_words import finish_command
 from rewind.checkpoint.save.create import write_record
 from rewind.errors import NothingToBisect, RewindInterrupted

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from rewind.checkpoint.changes.who import AGENT, GIT, YOU, Author, Authors
+from rewind.checkpoint.changes.authors import AGENT, GIT, YOU, Author, Authors
 from rewind.checkpoint.log.lineage import here, is_result, lineage
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record

@@ -10,8 +10,8 @@ from rewind.checkpoint.log import operations as ops
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source
+from rewind.checkpoint.rewind.files.code_to_restore import CodeToRestore
 from rewind.checkpoint.rewind.files.file_plan import RestorePlan
-from rewind.checkpoint.rewind.files.wanted import CodeToRestore
 from rewind.checkpoint.rewind.merge.merged_source import MergedSource
 from rewind.checkpoint.rewind.merge.which_spans import Merging
 from rewind.checkpoint.rewind.target import Adopted, BroughtBack, Merge

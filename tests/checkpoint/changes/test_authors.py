@@ -6,7 +6,7 @@ import pytest
 
 from chat_scene import Scene
 from cli.conftest import InProcess, cli  # noqa: F401 - the fixture
-from rewind.checkpoint.changes.who import AGENT, YOU, Author, Authors
+from rewind.checkpoint.changes.authors import AGENT, YOU, Author, Authors
 from rewind.checkpoint.log.lineage import lineage
 from rewind.controller import Controller
 
