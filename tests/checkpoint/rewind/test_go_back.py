@@ -532,6 +532,7 @@ def test_a_session_that_went_on_after_a_cut_in_place_stays_and_its_backup_comes_
     scene.cli.ok("back", "--in-place")
     scene.say("another way")
     continued = scene.path.read_bytes()
+    assert "Would bring the backup back as a fork" in scene.cli.ok("undo-restore", "--dry-run").out
     result = scene.cli.ok("undo-restore")
     assert scene.path.read_bytes() == continued and scene.lost() == []
     assert scene.fork() == whole and scene.forks()[0].stem in result.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 from pathlib import Path
@@ -296,3 +297,18 @@ def test_an_index_of_sessions_is_kept_true(scene: Scene) -> None:
     assert set(entries()) == {scene.session, made.stem}
     scene.cli.ok("back", "--in-place", "--session", scene.session)
     assert entries()[scene.session]["messageCount"] != 9
+
+
+def test_a_fork_that_could_not_be_renamed_is_in_the_log_as_done_in_part(
+        scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = fork(scene, "1")
+
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("rewind.checkpoint.project.known_forks.KnownForks.change", full)
+        assert scene.cli.run("forks", "rename", made.stem, "another name").code == 1
+    newest = scene.cli.json("ops")["operations"][0]
+    assert newest["command"] == "forks rename" and newest["effects"] == [] and not newest["interrupted"]
+    assert "done in part" in scene.cli.ok("ops").out

@@ -117,3 +117,20 @@ def test_names_that_are_not_utf8_can_be_given(two: Rewind) -> None:
     os.unlink(name)
     two.ok("restore", "last", "--", b"odd\xff")
     assert os.path.exists(name)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to somebody else")
+def test_what_root_restores_keeps_the_owner_of_the_file_or_gets_that_of_its_directory(two: Rewind) -> None:
+    folder, file = two.project / "theirs", two.project / "theirs/tool"
+    folder.mkdir()
+    file.write_text("one\n")
+    os.chown(folder, 1234, 1235)
+    os.chown(file, 1236, 1237)
+    file.chmod(0o4755)
+    two.ok("save")
+    file.write_text("two\n")
+    two.ok("restore", "last", "--code-only")
+    assert (file.stat().st_uid, file.stat().st_gid, file.stat().st_mode & 0o7777) == (1236, 1237, 0o4755)
+    file.unlink()
+    two.ok("restore", "last", "--code-only")
+    assert (file.stat().st_uid, file.stat().st_gid, file.stat().st_mode & 0o7777) == (1234, 1235, 0o4755)
