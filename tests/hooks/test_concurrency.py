@@ -164,7 +164,7 @@ NOTE = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from types import SimpleNamespace as Some
-from rewind.hooks.memory.in_turn import HookFilesLock
+from rewind.hooks.memory.hook_files_lock import HookFilesLock
 from rewind.hooks.memory.session_file import SessionMemory
 from rewind.hooks.memory.hook_state import HookState
 state, name = sys.argv[2:]

@@ -427,12 +427,12 @@ CHECKPOINT = """\
     config.strictjson errors fast fast.blake2 fast.quickjson fast.sha256 fast.sqlite files hooks
     hooks.decide hooks.entry hooks.event hooks.handle hooks.making hooks.making.checkpoint
     hooks.making.in_time hooks.making.queue hooks.making.work hooks.memory hooks.memory.hook_state
-    hooks.memory.in_turn hooks.memory.log hooks.memory.session_file hooks.transcript_path index jsonfile
-    lock paths processes project_marker snapshot
+    hooks.memory.hook_files_lock hooks.memory.log hooks.memory.session_file hooks.transcript_path index
+    jsonfile lock paths processes project_marker snapshot
     snapshot.git snapshot.git.head snapshot.rules snapshot.rules.gitconfig snapshot.rules.gitfiles
     snapshot.rules.reasons snapshot.rules.rules snapshot.scan snapshot.scan.build snapshot.scan.cache
     snapshot.scan.folders snapshot.scan.moment snapshot.scan.read snapshot.scan.scan
-    snapshot.scan.skipped snapshot.scan.sqlite_files snapshot.scan.walk snapshot.trees snapshot.trees.tree
+    snapshot.scan.why_skipped snapshot.scan.sqlite_files snapshot.scan.walk snapshot.trees snapshot.trees.tree
     store store.blobs store.derived store.objects work_tree
 """
 RULES = "snapshot.rules.ignore snapshot.rules.wildmatch"  # for a directory in which something changed

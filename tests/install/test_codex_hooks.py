@@ -12,8 +12,8 @@ from install_scene import Machine
 from rewind.agents.app_server import NoAnswer, hooks_of, name_session
 from rewind.agents.registry import profile_named
 from rewind.config.load import load_tier
+from rewind.install.agent_settings.register import register, registered, unregister
 from rewind.install.machine.system import script_in
-from rewind.install.settings.register import register, registered, unregister
 from rollouts import RECORDED
 
 SHIM = "/home/dev/my rewind/system/smart-checkpoint"

@@ -14,8 +14,8 @@ from rewind.agents.registry import profile_named
 from rewind.agents.trust import is_trusted
 from rewind.config.load import load_tier
 from rewind.errors import SettingsUnreadable
-from rewind.install.settings.comments import take_out
-from rewind.install.settings.register import register, registered, unregister
+from rewind.install.agent_settings.comments import take_out
+from rewind.install.agent_settings.register import register, registered, unregister
 
 SHIM = "/home/dev/my rewind/system/smart-checkpoint"
 TEXTS = [

@@ -14,7 +14,7 @@ from rewind.agents.check import make_profile
 from rewind.agents.registry import profile_named
 from rewind.config.load import load_tier
 from rewind.errors import SettingsUnreadable
-from rewind.install.settings.merger import EVENTS, MARK, entries_for, merge, our_hooks, unmerge
+from rewind.install.agent_settings.merger import EVENTS, MARK, entries_for, merge, our_hooks, unmerge
 
 Hooks = dict[str, list[dict[str, Any]]]
 SHIM = "/home/dev/.rewind/system/smart-checkpoint"

@@ -13,9 +13,9 @@ from install_scene import Machine
 from rewind.agents.registry import hooks_home, profile_named
 from rewind.config.load import load_tier
 from rewind.errors import RewindError
+from rewind.install.agent_settings.merger import entries_for
+from rewind.install.agent_settings.register import register, registered, unregister
 from rewind.install.machine.system import script_in
-from rewind.install.settings.merger import entries_for
-from rewind.install.settings.register import register, registered, unregister
 
 SHIM = "/home/dev/my rewind/system/smart-checkpoint"
 OPENCODE = "opencode"

@@ -14,11 +14,11 @@ from install_scene import Machine, everything
 from rewind import __version__
 from rewind.agents.registry import profile_named
 from rewind.config.load import load_tier
+from rewind.install.agent_settings.merger import entries_for
 from rewind.install.doctor.check_plugin import check_plugins
 from rewind.install.doctor.finding import Finding
 from rewind.install.machine.system import System
 from rewind.install.plugin import put_plugin
-from rewind.install.settings.merger import entries_for
 from rewind_cli import CHECKOUT
 
 pytestmark = pytest.mark.slow

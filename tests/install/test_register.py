@@ -22,9 +22,9 @@ from rewind.errors import (
     SettingsUnreadable,
     SettingsUnwritable,
 )
-from rewind.install.settings import register as registering
-from rewind.install.settings.merger import EVENTS, entries_for, merge
-from rewind.install.settings.register import is_disabled, register, registered, shadowed, unregister
+from rewind.install.agent_settings import register as registering
+from rewind.install.agent_settings.merger import EVENTS, entries_for, merge
+from rewind.install.agent_settings.register import is_disabled, register, registered, shadowed, unregister
 from rewind_cli import Rewind, chown_all
 
 SHIM = "/home/dev/.rewind/system/smart-checkpoint"
@@ -409,7 +409,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 from rewind.agents.registry import profile_named
 from rewind.config.load import load_tier
-from rewind.install.settings.register import SettingsUnwritable, register
+from rewind.install.agent_settings.register import SettingsUnwritable, register
 try:
     register(profile_named("claude"), load_tier("minimal"), "/x/smart-checkpoint")
 except SettingsUnwritable as error:

@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from rewind.config.load import load_tier
+from rewind.install.agent_settings.register import register
 from rewind.install.machine.installer import agents_named
-from rewind.install.settings.register import register
 from web.scene import Shop
 from web.site import Site
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rewind.hooks.decide import Decision
     from rewind.hooks.event import HookEvent
     from rewind.hooks.making.work import CheckpointFailed
-    from rewind.hooks.memory.in_turn import HookFilesLock
+    from rewind.hooks.memory.hook_files_lock import HookFilesLock
     from rewind.jsonfile import JsonObject
     from rewind.paths import Project
 
@@ -199,7 +199,7 @@ def _tell_unprotected(event: HookEvent, home: str, reason: str) -> Outcome:
 
 def _is_first_warning(event: HookEvent, home: str, can_repeat: bool) -> bool:
     """`can_repeat`: where nothing can be noted, the start of a session says it, and edits do not."""
-    from rewind.hooks.memory.in_turn import HookFilesLock
+    from rewind.hooks.memory.hook_files_lock import HookFilesLock
 
     with HookFilesLock(home):
         state = HookState(os.path.join(home, "hook-state.json"))
@@ -324,7 +324,7 @@ class _Hook:
         self._rest = in_time(work, int(script) if script.isdigit() else 0)
 
     def _lock_files(self) -> HookFilesLock:
-        from rewind.hooks.memory.in_turn import HookFilesLock
+        from rewind.hooks.memory.hook_files_lock import HookFilesLock
 
         return HookFilesLock(self.project.place_dir)
 

@@ -92,7 +92,7 @@ class Source:
         """A file's content, as `compare` asks for it; None where it is longer than that."""
         return whole(entry, self.blobs) if entry.size <= limit else None
 
-    # of a checkpoint that is made from what the project is now: `rewind/merge/code_to_merge.py`
+    # of a checkpoint that is made from what the project is now: `rewind/merge_turns/code_to_merge.py`
 
     def merge_into(self, snapshot: Snapshot, looked_for: frozenset[bytes]) -> None:
         """The project was looked at; `looked_for` are paths that the look was told to take."""

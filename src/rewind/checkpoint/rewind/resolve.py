@@ -70,7 +70,7 @@ def _add_conversation(state: State, found: Destination, record: Record) -> None:
 # what turns did, merged into the code of now
 
 def _merged(state: State, request: Request, target: targets.Merge) -> Destination:
-    from rewind.checkpoint.rewind.merge.code_to_merge import CodeToMerge
+    from rewind.checkpoint.rewind.merge_turns.code_to_merge import CodeToMerge
 
     half_done = state.operations().interrupted()
     if half_done and half_done.begun.get("request") == request.key():
@@ -79,7 +79,7 @@ def _merged(state: State, request: Request, target: targets.Merge) -> Destinatio
     found.code = wanted = CodeToMerge(state, target)
     found.about, found.notes = wanted.what(), wanted.notes()
     if isinstance(target, targets.Adopted) and request.wants_conversation:
-        from rewind.checkpoint.rewind.merge.adopt import add_conversation
+        from rewind.checkpoint.rewind.merge_turns.adopt import add_conversation
 
         add_conversation(state, found, target.name)
     return found

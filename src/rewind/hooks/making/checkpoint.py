@@ -10,8 +10,8 @@ from rewind.agents.registry import each_profile, is_under_root
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.save.save import AUTO, save
 from rewind.errors import StoreMoved
+from rewind.hooks.memory.hook_files_lock import HookFilesLock
 from rewind.hooks.memory.hook_state import HookState
-from rewind.hooks.memory.in_turn import HookFilesLock
 from rewind.hooks.transcript_path import own_transcript
 from rewind.paths import find_project
 from rewind.snapshot.scan.moment import Moment

@@ -15,7 +15,7 @@ from _thread import allocate_lock, stack_size, start_new_thread
 
 from rewind.hooks import TELL
 from rewind.hooks.making.work import BEGUN, GOES_ON, PATIENCE, WAIT, CheckpointFailed
-from rewind.hooks.memory.in_turn import HookFilesLock
+from rewind.hooks.memory.hook_files_lock import HookFilesLock
 from rewind.processes import close_all_but, detach, drop_streams, leave_session
 
 TYPE_CHECKING = False

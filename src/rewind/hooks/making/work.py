@@ -6,8 +6,8 @@ import os
 import time
 
 from rewind.hooks.making.queue import Queue
+from rewind.hooks.memory.hook_files_lock import HookFilesLock
 from rewind.hooks.memory.hook_state import HookState
-from rewind.hooks.memory.in_turn import HookFilesLock
 from rewind.hooks.memory.log import now
 from rewind.hooks.transcript_path import own_transcript
 from rewind.processes import is_zombie, process_start

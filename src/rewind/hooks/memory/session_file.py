@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from rewind import jsonfile
-from rewind.hooks.memory.in_turn import HookFilesLock
+from rewind.hooks.memory.hook_files_lock import HookFilesLock
 from rewind.hooks.memory.log import now
 from rewind.hooks.transcript_path import transcript_path
 from rewind.processes import process_start

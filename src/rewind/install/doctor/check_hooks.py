@@ -10,12 +10,12 @@ from rewind.agents.registry import hooks_home
 from rewind.agents.trust import is_trusted
 from rewind.config.load import load_tier
 from rewind.errors import PathNotText, ProfileInvalid, RewindError
+from rewind.install.agent_settings.merger import MARK, Found, entries_for, is_text
+from rewind.install.agent_settings.register import is_disabled, registered, shadowed
 from rewind.install.doctor.finding import Finding, ok, problem, warning
 from rewind.install.machine.installer import agents_found
 from rewind.install.machine.system import System, script_in
 from rewind.install.market_plugin import market_plugin
-from rewind.install.settings.merger import MARK, Found, entries_for, is_text
-from rewind.install.settings.register import is_disabled, registered, shadowed
 
 _REGISTER = "Run `rewind config --register-hooks`."
 

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 
 from rewind import __version__
 from rewind.errors import PathNotText
+from rewind.install.agent_settings.merger import is_text
 from rewind.install.doctor.finding import Finding, ok, problem, warning
 from rewind.install.machine.interpreter import output_of, version_of
 from rewind.install.machine.system import ScriptPaths, System, read_script_paths
 from rewind.install.machine.ui_packages import fits
 from rewind.install.market_plugin import has_market_plugin
-from rewind.install.settings.merger import is_text
 
 _AGAIN = "Run `rewind install`; your settings and hooks stay as they are."
 _FIRST = "Run `rewind install`, or `./install.sh` in a checkout."

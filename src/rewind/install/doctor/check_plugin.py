@@ -9,6 +9,7 @@ from rewind import __version__, jsonfile
 from rewind.agents.profile import Profile
 from rewind.agents.registry import session_home
 from rewind.errors import ProfileInvalid, RewindError
+from rewind.install.agent_settings.register import is_disabled
 from rewind.install.doctor.client_version import client_version
 from rewind.install.doctor.finding import Finding, ok, problem, warning
 from rewind.install.doctor.managed import MANAGED, forbidden
@@ -16,7 +17,6 @@ from rewind.install.machine.installer import agents_found, registered_agents
 from rewind.install.machine.system import System
 from rewind.install.market_plugin import is_switched_off, market_plugin
 from rewind.install.plugin import installed_version, is_ours, plugin_folder
-from rewind.install.settings.register import is_disabled
 
 OLDEST = (2, 1, 287)  # the first Claude Code that loads modules of plugins
 _MAX_BYTES = 32 << 20

@@ -13,13 +13,13 @@ from rewind.config.edit import set_value
 from rewind.config.load import CONFIG_FILE, load_tier, load_usable
 from rewind.errors import RewindError, SettingsNoFile, StateUnwritable, UsageError
 from rewind.files import draft_of, make_private_dir, sweep_drafts, write_atomic
+from rewind.install.agent_settings.register import register, registered, unregister
 from rewind.install.machine.interpreter import base_interpreter
 from rewind.install.machine.library import own_package, put_library
 from rewind.install.machine.scripts import program_text, shim_text
 from rewind.install.machine.system import Notes, System, read_script_paths
 from rewind.install.machine.ui_packages import add_packages, fits
 from rewind.install.plugin import make_missing, missing_above, plugin_folder, put_plugin
-from rewind.install.settings.register import register, registered, unregister
 from rewind.lock import Lock
 
 Say = Callable[[str], None]

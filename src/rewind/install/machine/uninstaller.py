@@ -12,9 +12,9 @@ from rewind.agents.profile import Profile
 from rewind.agents.registry import profiles
 from rewind.checkpoint.project.all_projects import all_projects
 from rewind.errors import ProfileInvalid, RewindError, SettingsNoFile, SettingsUnreadable
+from rewind.install.agent_settings.register import registered, remove_if_empty, unregister
 from rewind.install.machine.system import System, script_in
 from rewind.install.plugin import is_ours, plugin_folder
-from rewind.install.settings.register import registered, remove_if_empty, unregister
 
 # All that Rewind ever makes in its home, and the user's own profiles for it. A name that is not here is
 # somebody else's: REWIND_HOME may be any directory.

@@ -20,8 +20,8 @@ from rewind.snapshot.scan.read import (
     signature,
     store_pieces,
 )
-from rewind.snapshot.scan.skipped import REASON_OF_CLOSED, reasons_of_files
 from rewind.snapshot.scan.sqlite_files import companions, is_database_at, real_group
+from rewind.snapshot.scan.why_skipped import REASON_OF_CLOSED, reasons_of_files
 from rewind.snapshot.trees.tree import DIR, FILES, LINK, UNCOVERED, Tree, TreeEntry, with_trees
 from rewind.store.blobs import compressed, oid_of, pack_hashes
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from rewind.controller import Controller
 from rewind.errors import RewindError
+from rewind.install.agent_settings.register import is_disabled, registered
 from rewind.install.machine.installer import agents_found, agents_with_hooks
 from rewind.install.market_plugin import market_plugin
-from rewind.install.settings.register import is_disabled, registered
 from rewind.web.reads.query import Query
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.rewind.files.code_to_restore import CodeToRestore
 from rewind.checkpoint.rewind.files.file_plan import RestorePlan
-from rewind.checkpoint.rewind.merge.merged_source import MergedSource
-from rewind.checkpoint.rewind.merge.which_spans import Merging
+from rewind.checkpoint.rewind.merge_turns.merged_source import MergedSource
+from rewind.checkpoint.rewind.merge_turns.which_spans import Merging
 from rewind.checkpoint.rewind.target import Adopted, BroughtBack, Merge
 from rewind.checkpoint.save.capture import Draft
 from rewind.checkpoint.save.create import new_record, write_archive
@@ -95,7 +95,7 @@ def _spans(state: State, target: Merge) -> list[Span]:
     if target.command == ops.REVERT:
         return spans_named(state, target.turns, target.session)[::-1]
     if isinstance(target, Adopted):
-        from rewind.checkpoint.rewind.merge.adopt import adopted_span
+        from rewind.checkpoint.rewind.merge_turns.adopt import adopted_span
 
         return [adopted_span(state, target.name)]
     if target.session and not target.turns:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rewind.agents.profile import Profile
 from rewind.errors import PathNotText, SettingsUnreadable
-from rewind.install.settings.settings_text import Box, Edit, Element, Style, apply_edits, read_root
+from rewind.install.agent_settings.settings_text import Box, Edit, Element, Style, apply_edits, read_root
 from rewind.jsonfile import JsonObject
 
 if TYPE_CHECKING:

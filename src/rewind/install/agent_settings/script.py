@@ -9,7 +9,7 @@ import json
 import os
 from typing import Any
 
-from rewind.install.settings.merger import EVENTS, MARK, Found, Hooks
+from rewind.install.agent_settings.merger import EVENTS, MARK, Found, Hooks
 
 _SOURCE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts")
 _MADE_BY = "// Made by `rewind install`, which also removes it."

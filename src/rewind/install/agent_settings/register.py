@@ -22,8 +22,8 @@ from rewind.errors import (
     SettingsUnwritable,
 )
 from rewind.files import PRIVATE_FILE, make_private_dir, read_bounded, sweep_drafts, write_atomic
-from rewind.install.settings.comments import put_back, take_out, without_comments
-from rewind.install.settings.merger import (
+from rewind.install.agent_settings.comments import put_back, take_out, without_comments
+from rewind.install.agent_settings.merger import (
     EVENTS,
     MARK,
     Found,
@@ -34,8 +34,8 @@ from rewind.install.settings.merger import (
     our_hooks,
     unmerge,
 )
-from rewind.install.settings.script import folders_made, hooks_in, is_our_script, script_text
-from rewind.install.settings.settings_text import BOM, read_root
+from rewind.install.agent_settings.script import folders_made, hooks_in, is_our_script, script_text
+from rewind.install.agent_settings.settings_text import BOM, read_root
 
 if TYPE_CHECKING:
     from rewind.config.load import Tier

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from rewind.errors import SettingsUnreadable
-from rewind.install.settings.comments import without_comments
+from rewind.install.agent_settings.comments import without_comments
 from rewind.jsonfile import JsonObject
 
 Edit = tuple[int, int, str]  # from, to, what comes there
