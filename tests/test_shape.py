@@ -194,7 +194,7 @@ def test_what_is_there_for_types_alone_is_not_loaded() -> None:
 MAY_TAKE_LONGER = (
     "install", "tui", "web", "checkpoint/futures", "checkpoint/remote", "checkpoint/repair",
     "checkpoint/share", "checkpoint/turns", "cli/branch", "cli/demo", "cli/give", "cli/maintain",
-    "cli/plugin", "snapshot/archive", "snapshot/merge",
+    "cli/plugin", "snapshot/merge",
 )
 
 

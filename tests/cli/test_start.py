@@ -25,6 +25,9 @@ def test_what_is_run_all_day_loads_nothing_that_takes_long(rewind: Rewind) -> No
     (rewind.project / "a").write_text("one")
     rewind.init()
     (rewind.project / "a").write_text("two")
+    (rewind.project / "new").mkdir()
+    for number in range(9):  # enough to be folded in what a restore says
+        (rewind.project / "new" / f"file {number}").write_text(str(number))
     before = SLOW & loaded(rewind, "version")  # by Python itself, as some versions do
     for argv in (["list"], ["save", "two"], ["restore", "last~1", "--code-only"], ["undo-restore"], ["redo"]):
         assert SLOW & loaded(rewind, *argv) == before, argv

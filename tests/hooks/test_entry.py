@@ -415,6 +415,23 @@ def test_a_checkpoint_of_an_installed_hook_loads_no_parser(rewind: Rewind) -> No
     assert not modules & {"json", "re", "enum", "functools", "hashlib", "typing", "dataclasses", "subprocess"}
 
 
+@pytest.mark.parametrize("config", [
+    {"scan": {"monitor": "watchman"}}, {"storage": {"format": "archive"}}, {},
+], ids=["with Watchman, as in a large project", "archives", "an agent of the user's own"])
+def test_a_rarer_checkpoint_does_without_what_is_there_for_types(rewind: Rewind,
+                                                                 config: dict[str, Any]) -> None:
+    """`typing` and what it brings along cost 5 ms."""
+    rewind.init()
+    (rewind.home / ".rewind" / "config.json").write_text(json.dumps({"tier": "balanced", **config}))
+    if not config:
+        agents = rewind.home / ".rewind" / "agents"
+        agents.mkdir()
+        claude = json.loads((CHECKOUT / "src/rewind/agents/profiles/claude.json").read_text())
+        (agents / "mine.json").write_text(json.dumps({**claude, "name": "mine", "title": "Mine"}))
+    modules = modules_after(rewind, "user-prompt-submit")
+    assert len(rewind.names()) == 2 and not modules & {"typing", "dataclasses"}
+
+
 CHECKPOINT = """\
     agents agents.profile agents.registry checkpoint checkpoint.log checkpoint.log.lineage
     checkpoint.log.operations checkpoint.project checkpoint.project.identity

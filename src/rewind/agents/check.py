@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rewind.agents.profile import OPLOG, ROLLOUT, SQLITE, TREE, Profile
 from rewind.errors import ProfileInvalid
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Union

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import struct
 import zlib
-from typing import TYPE_CHECKING
 
 from rewind.errors import ArchiveRefused, RewindError
 from rewind.fast.sha256 import sha256
 from rewind.store.inflate import STEP, Inflated
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import BinaryIO, NoReturn

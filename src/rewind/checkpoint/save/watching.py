@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
 
 from rewind import jsonfile
 from rewind.fast import quickjson
 from rewind.snapshot.scan.scan import scan
 from rewind.snapshot.watchman.where import find_socket, start_server
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rewind.checkpoint.project.state import State
     from rewind.snapshot.watchman.monitor import Monitor

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING
 
 from rewind.errors import ArchiveRefused, FileNotThere, StoreDamaged
 from rewind.snapshot.archive import manifest as manifests
@@ -29,6 +28,7 @@ from rewind.store import archive
 from rewind.store.archive import ArchiveReader, ArchiveWriter, leads_out, shown
 from rewind.store.blobs import CHUNK, oid_of, pack
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import BinaryIO

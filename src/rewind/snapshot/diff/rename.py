@@ -4,11 +4,11 @@ similar one of which at least half is left."""
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from rewind.snapshot.diff.textdiff import is_binary
 from rewind.snapshot.trees.tree import DIR, LINK, UNCOVERED
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     Line = tuple[str, bytes, str]  # sign, path, remark
     Folded = tuple[str, bytes, str, int]  # the same, and how many files it stands for; 0: itself
