@@ -11,6 +11,7 @@ import sys
 import tempfile
 import textwrap
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,8 @@ from hook_scene import (
 from hooks.test_handle import held_lock
 from make_transcripts import ClaudeTalk
 from other_pythons import examples
+from rewind.checkpoint.save.watching import off_path
+from rewind.controller import Controller
 from rewind.hooks import entry
 from rewind_cli import CHECKOUT, Result, Rewind, chown_all, clean_env, git, tree_state
 
@@ -423,6 +426,9 @@ def test_a_rarer_checkpoint_does_without_what_is_there_for_types(rewind: Rewind,
     """`typing` and what it brings along cost 5 ms."""
     rewind.init()
     (rewind.home / ".rewind" / "config.json").write_text(json.dumps({"tier": "balanced", **config}))
+    if "scan" in config:  # it was wrong once, so none is started
+        with closing(Controller(str(rewind.project), home=str(rewind.home / ".rewind"))) as controller:
+            Path(off_path(controller.state)).touch()
     if not config:
         agents = rewind.home / ".rewind" / "agents"
         agents.mkdir()
