@@ -349,7 +349,6 @@ class Controller:
         return open_turns(session.path, session.profile, self.state.derived)
 
     def is_fork(self, session: SessionFile, index: TurnIndex) -> bool:
-
         return bool(index.parent_session or self.state.forks().find(session.session_id))
 
     def missed(self) -> Missed:

@@ -110,7 +110,6 @@ def _continues(state: State, file: BinaryIO, session_id: str, header: int,
     """The latest stored link whose bytes this file still begins with."""
     known = _latest_link(state, session_id)
     if known is None:
-
         # A fork begins with the bytes of its parent.
         try:
             parent = state.forks().parent_of(session_id)

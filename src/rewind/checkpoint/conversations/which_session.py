@@ -137,7 +137,6 @@ def _has_prompt(file: SessionFile) -> bool:
 
 
 def _forks(state: State) -> list[KnownFork]:
-
     try:
         return state.forks().all
     except RewindError:
