@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Optional
 
@@ -35,18 +35,23 @@ _ERRORS = {
 _LINE = re.compile(r"(\d+) +(\w+)\((.*)")
 _CHANGING_OPEN = re.compile(r"O_(CREAT|TRUNC|WRONLY|RDWR)")
 _PATH = re.compile(r'[<"]([^<>"]+)[>"]')
+_RESULT = re.compile(r"\) += [^=]*$")
+_HERE = re.compile(r"AT_FDCWD<[^>]*>")
+_RECORD = re.compile(r"\b\d{8}_\d{6}_\d{3}\b")  # a checkpoint is called after its second
 _LOCK = re.compile(r"F_(OFD_)?SETLKW?, \{l_type=F_(RD|WR)LCK")
 
 
 class Point(NamedTuple):
-    """The Nth call of that name in a process, and what becomes of it."""
+    """The Nth call of that name in a process, and what becomes of it. Of a file that has the same name in
+    every run it is the Nth call about that file: what else a process opens depends on its Python."""
 
     call: str
     number: int
     fault: str
+    path: str = ""  # relative to the place of the world
 
     def __str__(self) -> str:
-        return f"{self.call}#{self.number} {self.fault}"
+        return " ".join(part for part in (f"{self.call}#{self.number}", self.path, self.fault) if part)
 
 
 class Run(NamedTuple):
@@ -100,34 +105,58 @@ def trace(command: Sequence[str], env: dict[str, str], cwd: Path, log: Path, std
     return run(command, env, cwd, stdin, _strace(log, CALLS, *_QUICKLY))
 
 
-def points_of(log: Path, top: Path, thin: int = 0) -> list[Point]:
-    """Each file-changing call below `top` with each fault that it may have. strace counts the calls of a name
-    in each process; what has the same number in two processes is one point, and fails in both.
+def points_of(log: Path, top: Path, thin: int = 0, steady: Collection[str] = ()) -> list[Point]:
+    """Each file-changing call below `top` with each fault that it may have.
+
+    strace counts in each process. What has the same number in two of them fails in the one that comes to it
+    first, and often the other does not come to it any more: where the first one changes no file, that is no
+    point. `steady`: the files that have the same name in every run.
 
     `thin`: of calls that do the same to files of one kind only so many, spread from the first to the last."""
-    seen: Counter[tuple[str, str]] = Counter()
+    seen: Counter[tuple[str, str, str]] = Counter()
     points: dict[Point, str] = {}  # with the kind of file that it is about
     writes: Counter[str] = Counter()
+    met: set[tuple[str, str, int]] = set()
     changed = True
-    for line in log.read_text(errors="replace").splitlines():
-        match = _LINE.match(line)
-        if not match:
-            continue
-        pid, call, rest = match.groups()
-        seen[pid, call] += 1
+    for pid, call, rest in _calls(log):
+        paths = {"": None, **dict.fromkeys(_paths(rest, top))}
+        seen.update((pid, call, path) for path in paths)
+        path = next((path for path in paths if path in steady), "")
+        number = seen[pid, call, path]
+        comes_first = (call, path, number) not in met
+        met.update((call, path, seen[pid, call, path]) for path in paths)
         if not _changes(call, rest, str(top)):
             continue
         kind = _kind(rest, str(top)) if thin else ""
-        for fault in errors_of(call):
-            points[Point(call, seen[pid, call], fault)] = kind
-        if changed:  # else it would be killed in the state of the point before
-            points[Point(call, seen[pid, call], KILL)] = kind
+        faults = errors_of(call) if comes_first else ()
+        if changed and comes_first:  # else it would be killed in the state of the point before
+            faults = (*faults, KILL)
+        points.update((Point(call, number, fault, path), kind) for fault in faults)
         changed = call not in (*_LOCKING, *_SYNCING) and (call not in _OPENING or "O_CREAT" in rest)
         if call in ("write", "pwrite64"):
             writes[pid] += 1
             if not rest.endswith(" = 1"):
                 points[Point("write", writes[pid], SHORT)] = kind
     return _thinned(points, thin) if thin else list(points)
+
+
+def steady_paths(logs: Sequence[Path], top: Path) -> set[str]:
+    """The files that have the same name in each of these runs, and will have it in the next one."""
+    found = [{path for _, _, rest in _calls(log) for path in _paths(rest, top)} for log in logs]
+    return {path for path in set.intersection(*found) if not _RECORD.search(path)}
+
+
+def _calls(log: Path) -> Iterator[tuple[str, ...]]:
+    """The process, the name and the rest of each."""
+    matches = map(_LINE.match, log.read_text(errors="replace").splitlines())
+    return (match.groups() for match in matches if match)
+
+
+def _paths(rest: str, top: Path) -> Iterator[str]:
+    """Of the arguments, as strace chooses by them: a name that is relative to a directory is none."""
+    given = _HERE.sub("", _RESULT.sub("", rest))
+    start = f"{top}/"
+    return (path[len(start):] for path in _PATH.findall(given) if path.startswith(start))
 
 
 def _kind(rest: str, top: str) -> str:
@@ -173,7 +202,8 @@ def inject(point: Point, command: Sequence[str], env: dict[str, str], cwd: Path,
         return done._replace(hit=log.read_text() if log.exists() else "")
     what, quickly = ("signal=SIGKILL", ()) if point.fault == KILL else (f"error={point.fault}", _QUICKLY)
     injected = f"inject={point.call}:{what}:when={point.number}"
-    done = run(command, env, cwd, stdin, _strace(log, point.call, "-e", injected, *quickly))
+    only = ("-P", str(cwd.parent / point.path)) if point.path else ()
+    done = run(command, env, cwd, stdin, _strace(log, point.call, "-e", injected, *only, *quickly))
     return done._replace(hit=_hit(point, log))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple, Optional
 
 from fault_check import check_apart, load_library, what_is_wanted
-from fault_points import SHORT, Point, inject, is_change, points_of, run, trace
+from fault_points import SHORT, Point, inject, is_change, points_of, steady_paths, trace
 from fault_scenarios import Scenario
 from fault_world import World
 
@@ -36,22 +36,26 @@ class Stage:
 
     def _count(self) -> list[Point]:
         """A clean run tells what the command does, and what it is to come to. It is the second one: the first
-        may be the one for which Python compiles the program, and makes calls that no other makes."""
+        may be the one for which Python compiles the program, and makes calls that no other makes. The two
+        together tell which files have the same name each time."""
         world = self.world
-        world.thaw()
         self.command, self.stdin = self.scenario.command(world), self.scenario.stdin(world)
-        run(self.command, world.env, world.project, self.stdin)
-        world.thaw()
-        done = trace(self.command, world.env, world.project, self.log, self.stdin)
-        assert done.code == 0, done
+        first = self.log.with_suffix(".first")
+        for log in (first, self.log):
+            world.thaw()
+            done = trace(self.command, world.env, world.project, log, self.stdin)
+            assert done.code == 0, done
         self.wanted = what_is_wanted(world, world.facts)
-        points = points_of(self.log, world.top, self.scenario.thin)
+        steady = steady_paths([first, self.log], world.top)
+        first.unlink()
+        points = points_of(self.log, world.top, self.scenario.thin, steady)
         return [p for p in points if p.fault != SHORT or self.library]
 
     def attempt(self, point: Point, number: int = 0, *, thorough: bool = False) -> Tried:
         world = self.world
         world.thaw()
         run = inject(point, self.command, world.env, world.project, self.log, self.stdin, self.library)
+        world.wait_for_others()
         if not run.hit or not is_change(run.hit, world.top):
             return Tried(point, MISSED)
         why = check_apart(world, self.scenario, self.wanted, run, point.fault, way=number, thorough=thorough)

@@ -164,6 +164,14 @@ class World:
                               env=self.env, cwd=self.project, capture_output=True, timeout=60)
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b""), done
 
+    def wait_for_others(self) -> None:
+        """Until nothing is at work that this world's commands left in the background: a hook lets its agent
+        go before it has written everything."""
+        end = time.monotonic() + 60
+        while os.path.isdir("/proc") and any(_has_home(pid, self.home) for pid in os.listdir("/proc")):
+            assert time.monotonic() < end, "a process in the background does not come to its end"
+            time.sleep(0.005)
+
     # the template
 
     def freeze(self) -> None:
@@ -171,6 +179,7 @@ class World:
         copy(self.top, self.template)
 
     def thaw(self) -> None:
+        self.wait_for_others()
         remove(self.top)
         copy(self.template, self.top)
         self._keep_cache()
@@ -185,6 +194,7 @@ class World:
                 db.execute("UPDATE facts SET value=? WHERE key='owner'", (owner,))
 
     def remove(self) -> None:
+        self.wait_for_others()
         remove(self.top)
         remove(self.template)
 
@@ -237,6 +247,15 @@ class World:
 def _is_ours(name: bytes) -> bool:
     return (b"rewind-tmp" in name or name.startswith(b"temporary-") or name.endswith((b".tmp", b".part"))
             or b".lock.claim" in name)
+
+
+def _has_home(pid: str, home: Path) -> bool:
+    """Whether a process was started with this home, which is one world's own."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            return b"HOME=" + os.fsencode(home) in file.read().split(b"\0")
+    except OSError:  # it has ended, or is nobody's process
+        return False
 
 
 def _bytes(path: Path) -> Optional[bytes]:

@@ -68,7 +68,9 @@ class Prepared:
 
     def run(self) -> Run:
         world = self.world
-        return run(self.scenario.command(world), world.env, world.project, self.scenario.stdin(world))
+        done = run(self.scenario.command(world), world.env, world.project, self.scenario.stdin(world))
+        world.wait_for_others()
+        return done
 
 
 @pytest.mark.parametrize("name", FULL)

@@ -12,7 +12,18 @@ from pathlib import Path
 
 import pytest
 from fault_check import check_apart
-from fault_points import KILL, SHORT, Point, Run, has_strace, inject, points_of, short_write_library
+from fault_points import (
+    KILL,
+    SHORT,
+    Point,
+    Run,
+    has_strace,
+    inject,
+    is_change,
+    points_of,
+    short_write_library,
+    steady_paths,
+)
 from fault_run import LOST, MISSED, SURVIVED, Stage
 from fault_scenarios import SCENARIOS, scenario
 from fault_world import World, quick_place
@@ -173,6 +184,47 @@ def test_calls_that_change_nothing_are_no_points(tmp_path: Path) -> None:
     assert {"openat#2 KILL", "openat#2 ENOSPC", "write#1 EIO", "write#1 SHORT", "fsync#1 KILL", "fsync#1 EIO",
             "rename#1 EACCES"} <= found
     assert not {"openat#1 EIO", "write#2 EIO", "rename#1 KILL"} & found
+
+
+def test_a_call_that_another_process_comes_to_first_is_no_point(tmp_path: Path) -> None:
+    """strace would have it fail there."""
+    log = tmp_path / "log"
+    log.write_text(f"""7 openat(AT_FDCWD</>, "/usr/lib/a", O_RDONLY) = 3</usr/lib/a>
+8 openat(AT_FDCWD</>, "{tmp_path}/a", O_WRONLY|O_CREAT, 0600) = 3<{tmp_path}/a>
+8 openat(AT_FDCWD</>, "{tmp_path}/b", O_WRONLY|O_CREAT, 0600) = 3<{tmp_path}/b>
+""")
+    assert {point.number for point in points_of(log, tmp_path)} == {2}
+
+
+def test_a_file_of_the_same_name_in_every_run_has_a_count_of_its_own(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    text = """7 openat(AT_FDCWD<{0}>, "/usr/lib/a", O_RDONLY) = 3</usr/lib/a>
+7 openat(AT_FDCWD<{0}>, "{0}/lock", O_RDWR|O_CREAT, 0600) = 3<{0}/lock>
+7 openat(AT_FDCWD<{0}>, "{0}/.{1}.tmp", O_WRONLY|O_CREAT, 0600) = 3<{0}/.{1}.tmp>
+7 mkdir("{0}/20261119_064317_001", 0700) = 0
+7 rename("{0}/.{1}.tmp", "{0}/lock") = 0
+"""
+    for log, pid in ((first, 70), (second, 80)):
+        log.write_text(text.format(tmp_path, pid))
+    steady = steady_paths([first, second], tmp_path)
+    points = points_of(second, tmp_path, steady=steady)
+    assert steady == {"lock"}
+    assert {(p.call, p.number, p.path) for p in points} == {
+        ("openat", 1, "lock"), ("openat", 3, ""), ("mkdir", 1, ""), ("rename", 1, "lock")}
+    assert "openat#1 lock EIO" in {str(point) for point in points}
+
+
+@needs_strace
+@pytest.mark.parametrize("fault", [KILL, "EIO"])
+def test_a_fault_is_that_of_the_file_that_it_names(fault: str, tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    program = f"import os\nfor name in 'abab':\n    try: os.close(os.open({str(tmp_path)!r} + '/' + name," \
+              " os.O_WRONLY | os.O_CREAT)); print(name, flush=True)\n" \
+              "    except OSError as error: print(error.errno, flush=True)\n"
+    done = inject(Point("openat", 2, fault, "a"), [sys.executable, "-I", "-S", "-c", program],
+                  dict(os.environ), tmp_path / "project", tmp_path / "log")
+    assert done.hit and is_change(done.hit, tmp_path)
+    assert done.out == {KILL: "a\nb\n", "EIO": "a\nb\n5\nb\n"}[fault]
 
 
 def test_of_many_calls_alike_some_are_points_from_the_first_to_the_last(tmp_path: Path) -> None:

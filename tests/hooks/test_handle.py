@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -17,6 +18,7 @@ import pytest
 
 from hook_scene import LONG, Hooks
 from rewind.checkpoint.project.known_stores import is_known
+from rewind.checkpoint.records.record import RecordFiles
 from rewind.controller import Controller
 from rewind.errors import RewindError
 from rewind.hooks.handle import WARNING, Outcome, handle
@@ -776,6 +778,23 @@ def test_a_log_is_private_and_never_written_through_a_link(home: Path) -> None:
     (home / "rewind.log").unlink()
     write_log(str(home), "x")
     assert (home / "rewind.log").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_project_removed_while_its_checkpoint_is_made_stays_removed(
+        hooks: Hooks, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`git worktree remove` as the agent's turn ends: what came back would be in its way."""
+    reserve = RecordFiles.reserve
+
+    def removed_before(files: RecordFiles, now: float, after: str) -> str:
+        shutil.rmtree(hooks.project)
+        hooks.project.mkdir()  # as `rm` leaves it for a moment
+        return reserve(files, now, after)
+
+    monkeypatch.setattr(RecordFiles, "reserve", removed_before)
+    (hooks.project / "a.txt").write_text("changed")
+    assert is_silent(hooks.stop())
+    assert os.listdir(hooks.project) == []
+    assert f"(in {hooks.project})" in (hooks.rewind_home / "rewind.log").read_text()
 
 
 # texts of any kind

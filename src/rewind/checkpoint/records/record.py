@@ -383,7 +383,8 @@ class RecordFiles:
     def reserve(self, now: float, after: str) -> str:
         """A name nobody else has or had (`after`: the last one deleted): mkdir is the reservation."""
         stamp = time.strftime("%Y%m%d_%H%M%S", time.gmtime(now))
-        os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        if not os.path.isdir(self.folder):
+            os.mkdir(self.folder, 0o700)  # not what is above it: a project that was removed stays removed
         for number in range(1, 100_000):
             name = f"{stamp}_{number:03d}"
             if after.startswith(stamp) and name <= after:

@@ -19,8 +19,8 @@ def now() -> str:
 
 
 def log_for(project: Project, text: str) -> None:
-    """In the project's own log; where its state cannot be written, in the one for all."""
-    if not write_log(project.state, text):
+    """In the project's own log; where it has no state, or none that can be written, in the one for all."""
+    if not os.path.isdir(project.state) or not write_log(project.state, text):
         write_log(project.home, f"{text} (in {project.root})")
 
 
