@@ -99,3 +99,11 @@ def test_a_row_is_never_wider_than_the_list() -> None:
     for row in rows_of([item(PROMPT, "long 語" * 50, 0, Info("s"), 1), *story()]):
         for width in (20, 36, 72):
             assert drawn(row, width, 10.0).cell_len <= width
+
+
+def test_a_row_shows_lines_only_where_all_of_them_were_counted() -> None:
+    one = item(PROMPT, "rename it everywhere", 0, Info("s"), 1)
+    one.changes = {"files": [], "added": 200, "removed": 180, "more": 3000, "counted": True}
+    assert "+200 −180" in drawn(rows_of([one])[0], 60, 10.0).plain
+    one.changes["counted"] = False
+    assert "3,000 files" in (line := drawn(rows_of([one])[0], 60, 10.0).plain) and "+200" not in line

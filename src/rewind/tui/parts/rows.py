@@ -165,12 +165,12 @@ def _number(item: Item) -> str:
 
 
 def _size(row: Row) -> Text:
-    """`+12 −3 ` behind a turn; `!` where it deleted a lot."""
+    """`+12 −3 ` behind a turn; `!` where it deleted a lot. The files, where not all lines were counted."""
     found = row.item.changes
     if row.inner or not found or not (found["files"] or found["more"]):
         return Text()
     mark = "! " if is_large_deletion(found) else ""
-    size = signed(found["added"], found["removed"])
+    size = signed(found["added"], found["removed"]) if found["counted"] else Text()
     size = size if size.cell_len else Text(plural(len(found["files"]) + found["more"], "file"), "dim")
     return Text(mark, "bold red").append(size).append(" ")
 
