@@ -113,9 +113,11 @@ def sweep_drafts(path: str, suffix: str = ".tmp") -> None:
             unlink_quietly(os.path.join(folder, found))
 
 
-def write_atomic(path: str, data: bytes, *, mode: int = PRIVATE_FILE, sync: bool = True) -> None:
-    """Replace `path` by a file with these bytes; a crash leaves the old one or the new one."""
-    folder, temp = os.path.dirname(path), draft_of(path)
+def write_atomic(path: str, data: bytes, *, mode: int = PRIVATE_FILE, sync: bool = True,
+                 draft: str = "") -> None:
+    """Replace `path` by a file with these bytes; a crash leaves the old one or the new one. What it leaves of
+    the `draft` has to be swept."""
+    folder, temp = os.path.dirname(path), draft or draft_of(path)
     fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, mode)
     try:
         try:

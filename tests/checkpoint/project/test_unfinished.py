@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from chat_scene import a_dead_pid
+from checkpoint.rewind.killed import killed_after
 from cli import conftest as in_process
 from cli.conftest import InProcess
 from make_transcripts import event_id
@@ -93,3 +94,15 @@ def test_a_reserved_name_without_a_record_goes_with_the_next_save(cli: InProcess
     cli.save()
     left = os.listdir(cli.state / "checkpoints")
     assert sorted(left) == sorted(cli.names()) and len(left) == 2
+
+
+def test_what_was_killed_while_it_renewed_a_record_leaves_nothing_after_the_next_save(
+        cli: InProcess) -> None:
+    cli.init()
+    name = cli.save()
+    calls = 0
+    while killed_after(calls, ["describe", name, f"try {calls}"], cli.project):
+        calls += 1
+        cli.save()
+        assert list(cli.state.rglob("*.tmp")) == [], calls
+    assert calls > 2 and cli.json("show", name)["description"] == f"try {calls}"

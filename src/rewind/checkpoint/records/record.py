@@ -7,7 +7,7 @@ import time
 
 from rewind.errors import CheckpointNotFound, FormatTooNew, RewindError, StoreDamaged
 from rewind.fast import quickjson
-from rewind.files import fsync_dir, read_bounded, stamp_of, write_atomic
+from rewind.files import draft_of, fsync_dir, read_bounded, stamp_of, write_atomic
 from rewind.index import MAIN
 
 TYPE_CHECKING = False
@@ -397,11 +397,13 @@ class RecordFiles:
         raise RewindError("There is no free name for a checkpoint in this second.")
 
     def write(self, record: Record) -> None:
-        """The record makes the checkpoint exist, so its content must be durable before this."""
+        """The record makes the checkpoint exist, so its content must be durable before this. Its draft lies
+        in the state directory, which each save sweeps: it does not look into every checkpoint."""
         from rewind.checkpoint.records.seal import sealed  # not for `list`
 
         record.data = sealed(record.data)
-        write_atomic(self.path(record.name), record.encode())
+        write_atomic(self.path(record.name), record.encode(),
+                     draft=draft_of(os.path.join(os.path.dirname(self.folder), record.name)))
         fsync_dir(self.folder)
 
     def read(self, name: str) -> Record:
