@@ -247,10 +247,16 @@ class _ApplyOperation:
             op, result=result, here=self.found.record.name if moves and self.found.record else current,
             sequence=self.state.timeline.last_sequence(), written=len(outcome.plan.written),
             deleted=len(outcome.plan.deleted), kept=len(outcome.plan.kept),
-            effects=self.conversation.done if self.conversation else [],
+            effects=self._effects(result),
             remaining=ops.names_of(path for path, _ in outcome.remaining[:_MOST_REMAINING]) or None)
         outcome.operation = op.id
         outcome.can_redo = redo_target(self.state, self.operations) is not None
+
+    def _effects(self, result: str) -> list[Effect]:
+        """On conversations, as the log will have them."""
+        if self.conversation is None:
+            return []
+        return self.conversation.done if result == ops.DONE else self.conversation.came_to_be()
 
     def _restore_conversation(self) -> None:
         if self.conversation:

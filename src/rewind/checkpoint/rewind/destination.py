@@ -37,7 +37,7 @@ class Destination:
         self.effects: list[Effect] = []
         self.undoes: list[Operation] = []
         self.redoes: Operation | None = None
-        self.resumes: Operation | None = None  # a killed operation that this one finishes
+        self.resumes: Operation | None = None  # what was killed or failed in part, and this finishes
         self.turn: int | None = None  # the turn whose prompt is taken back first
         self.total = 0  # turns of the session, where they were counted
         self.index: TurnIndex | None = None

@@ -44,14 +44,15 @@ def resolve(state: State, request: Request) -> Destination:
 
 def _at_checkpoint(state: State, request: Request, target: targets.AtCheckpoint) -> Destination:
     record = select(state, target.name)
-    paths = target.paths
     half_done = state.operations().interrupted()
-    if half_done and half_done.checkpoint == record.name and half_done.paths == paths and (
-            half_done.command not in (ops.UNDO_RESTORE, ops.REDO)):
+    if half_done and half_done.command not in (ops.UNDO_RESTORE, ops.REDO) and (
+            (half_done.checkpoint == record.name and half_done.paths == target.paths)
+            # Of the conversation alone the log has no checkpoint.
+            or (not half_done.checkpoint and half_done.begun.get("request") == request.key())):
         return finish(state, request, half_done)
     found = Destination(ops.RESTORE, request)
     if request.wants_code:
-        found.code = CodeToRestore(record, paths, None, request.skip_missing, named=True)
+        found.code = CodeToRestore(record, target.paths, None, request.skip_missing, named=True)
     if request.wants_conversation:
         _add_conversation(state, found, record)
     return found

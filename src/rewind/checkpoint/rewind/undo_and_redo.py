@@ -17,6 +17,8 @@ from rewind.snapshot.trees.tree import DIR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from rewind.checkpoint.log.line import Effect
     from rewind.checkpoint.log.operations import Operation
     from rewind.checkpoint.project.state import State
@@ -57,8 +59,12 @@ def before_operation(state: State, request: Request, target: targets.BeforeOpera
     half_done, named = operations.interrupted(), target.op
     if half_done and half_done.command == ops.UNDO_RESTORE and not named:
         return finish(state, request, half_done)
+    undone = _steps_to_undo(state, operations, named)
+    again = _again(state, request, undone)
+    if again:
+        return again
     found = Destination(ops.UNDO_RESTORE, request)
-    found.undoes = _steps_to_undo(state, operations, named)
+    found.undoes = undone
     code = [op for op in found.undoes if op.before]
     if code:
         paths = None if any(op.paths is None for op in code) else sorted(
@@ -69,14 +75,38 @@ def before_operation(state: State, request: Request, target: targets.BeforeOpera
     return found
 
 
-def _inverse_effects(state: State, undone: list[Operation]) -> list[Effect]:
+def _again(state: State, request: Request, undone: list[Operation]) -> Destination | None:
+    """Taking these back once more, where the last operation did that and failed in part. To a step in the
+    other direction the two are one: what the first came to do is noted again, and the way back is the state
+    before it."""
+    last = next(reversed(state.operations().mine()), None)
+    if last is None or last.ended is None or last.took_effect or [op.id for op in undone] not in (
+            last.undoes, [last.redoes]):
+        return None
+    found = finish(state, request, last)
+    if last.effects or any(op.effects for op in undone):
+        from rewind.checkpoint.rewind.effects.effects import was_done
+
+        found.effects = [one for one in last.effects if was_done(one)]
+        found.effects += _inverse_effects(state, undone, {_subject(one) for one in found.effects})
+    return found
+
+
+def _inverse_effects(state: State, undone: list[Operation],
+                     but_for: Collection[object] = ()) -> list[Effect]:
     """What takes back what these operations did to conversations."""
     if not any(op.effects for op in undone):
         return []
     from rewind.checkpoint.rewind.effects.effects import inverses, was_done
 
     return inverses(state, [effect for op in undone for effect in op.effects
-                            if op.ended is not None or was_done(effect)])
+                            if _subject(effect) not in but_for
+                            and (op.ended is not None or was_done(effect))])
+
+
+def _subject(effect: Effect) -> object:
+    """What it is done to."""
+    return effect.get("original") or effect.get("path") or effect.get("sessionId") or effect.get("kind")
 
 
 def undo_target(state: State, operations: ops.Operations) -> Operation | None:
@@ -124,6 +154,9 @@ def before_undo(state: State, request: Request, target: targets.BeforeUndo) -> D
     op = redo_target(state, operations)
     if op is None:
         raise NothingToRedo()
+    again = _again(state, request, [op])
+    if again:
+        return again
     found = Destination(ops.REDO, request)
     found.redoes = op
     if op.before:
@@ -148,7 +181,7 @@ def redo_target(state: State, operations: ops.Operations) -> Operation | None:
 def refuse_unsaved(state: State, found: Destination, plan: RestorePlan, snapshot: Snapshot) -> None:
     """Edits that a redo would replace: since the checkpoint that the project stands on; of some paths, since
     the operation that is taken back."""
-    if found.command != ops.REDO or found.resumes or found.code is None:
+    if found.command != ops.REDO or found.code is None or (found.resumes and found.resumes.ended is None):
         return
     since = whole(state, found.redoes.checkpoint) if found.redoes and found.code.paths else here(state)
     last = next(reversed(state.operations().mine()), None)

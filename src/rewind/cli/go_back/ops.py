@@ -91,7 +91,7 @@ def _facts(op: Operation, interrupted: Operation | None) -> str:
     if interrupted and op.id == interrupted.id:
         parts.append("interrupted")
     elif op.superseded:
-        parts.append("interrupted, finished later")
+        parts.append(("done in part" if op.ended else "interrupted") + ", finished later")
     elif op.undone:
         parts.append("undone")
     elif op.ended and op.ended.get("result") != "done":

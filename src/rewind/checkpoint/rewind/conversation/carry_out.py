@@ -84,6 +84,12 @@ class Conversation:
             found["root"] = plan.fork_place.root
         return found
 
+    def came_to_be(self) -> list[Effect]:
+        """After a failure: what was done, and what is done by its files, although a last call failed."""
+        named = [(one.get("kind"), one.get("path")) for one in self.done]
+        return self.done + [one for one in self.effects if (one.get("kind"), one.get("path")) not in named
+                            and effects.was_done(one)]
+
     def run(self, outcome: Outcome) -> None:
         result = EffectsResult()
         self.done = result.effects

@@ -91,6 +91,8 @@ class Swap(_Replaced):
         return reason if reason and (is_open(profile, session, recorded) or not as_made) else None
 
     def announce(self, state: State, effect: Effect) -> list[str]:
+        if self.was_done(effect):
+            return []
         refused = self.why_refused(state, effect)
         put = effect.get("put")
         found = [f"{_BACKUP_GONE}{put}" if put and not os.path.lexists(put)
