@@ -403,7 +403,7 @@ class RecordFiles:
 
         record.data = sealed(record.data)
         write_atomic(self.path(record.name), record.encode(),
-                     draft=draft_of(os.path.join(os.path.dirname(self.folder), record.name)))
+                     draft=draft_of(os.path.join(os.path.dirname(self.folder), METADATA)))
         fsync_dir(self.folder)
 
     def read(self, name: str) -> Record:
