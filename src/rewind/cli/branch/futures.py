@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from rewind.cli.every_command import Args, answer, note, print_json
 from rewind.cli.go_back.revert_or_apply import run_adopt
 from rewind.cli.output.columns import in_columns
 from rewind.cli.output.style import paint
-from rewind.cli.parse.session import Args, answer, note, print_json
 from rewind.controller import Adopted, Controller, lane_shape
 from rewind.errors import DONE, FutureNotFound, UsageError
 from rewind.words import safe

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from rewind.cli.demo.demo_session import IGNORED, TURNS
 from rewind.cli.demo.demo_world import Agent, WentWrong, World, content
+from rewind.cli.every_command import Args, Parser, note, print_json
 from rewind.cli.look import ui
 from rewind.cli.output.changed import amount
 from rewind.cli.output.columns import cells, cut
 from rewind.cli.output.style import paint
 from rewind.cli.parse.arguments import parse
-from rewind.cli.parse.session import Args, Parser, note, print_json
 from rewind.errors import DONE, DemoFailed, UiMissing
 from rewind.words import plural
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from rewind.cli.every_command import Args, Parser, answer, note, note_some, open_controller
 from rewind.cli.output.ask import has_terminal
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import path_json, with_reason
-from rewind.cli.parse.session import Args, Parser, answer, note, note_some, open_controller
 from rewind.words import plural, shown, size
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from rewind.cli.every_command import Args, Parser, note, open_controller, print_json
 from rewind.cli.go_back import restored
 from rewind.cli.go_back.resume import Resume, add_resume_option
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint, path_json, with_reason
-from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.controller import BeforePrompts, Controller
 from rewind.errors import DONE, UsageError
 from rewind.words import plural, quoted, safe, shortened

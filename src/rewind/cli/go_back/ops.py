@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rewind.cli.every_command import Args, Parser, answer, open_controller
 from rewind.cli.output.style import paint, path_json
-from rewind.cli.parse.session import Args, Parser, answer, open_controller
 from rewind.controller import Controller
 from rewind.errors import DONE, UsageError
 from rewind.words import age, plural, safe, shown

@@ -7,13 +7,13 @@ conversation comes back as a new one beside it.
 
 from __future__ import annotations
 
+from rewind.cli.every_command import Args, Parser, answer, note, open_controller
 from rewind.cli.go_back.restored import add_outside_option, common_arguments, go_to, show_outcome
 from rewind.cli.go_back.resume import Resume, add_resume_option
 from rewind.cli.output.change_lines import painted
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import path_json, with_reason
 from rewind.cli.parse.arguments import SELECTOR, project_paths
-from rewind.cli.parse.session import Args, Parser, answer, note, open_controller
 from rewind.controller import AtCheckpoint, Controller
 from rewind.errors import DONE, PARTIAL, UsageError
 from rewind.words import explain, plural, safe, shown

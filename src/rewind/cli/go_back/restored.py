@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 
+from rewind.cli.every_command import Args, Parser, answer, note, print_json
 from rewind.cli.output.change_lines import folded_text, painted
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint, path_json, with_reason
-from rewind.cli.parse.session import Args, Parser, answer, note, print_json
 from rewind.errors import DONE, PARTIAL
 from rewind.words import explain, plural, safe, shown
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from rewind.cli.every_command import Args, Parser, note, open_controller, print_json
 from rewind.cli.go_back.restored import (
     common_arguments,
     conflict_json,
@@ -16,7 +17,6 @@ from rewind.cli.output.change_lines import folded_text, painted
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint
 from rewind.cli.parse.arguments import project_paths
-from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.errors import DONE, PARTIAL, UsageError
 from rewind.words import plural, safe, shown
 

@@ -17,8 +17,8 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rewind.cli.every_command import Args, Parser, answer, note, open_controller, verbosity
 from rewind.cli.output.style import paint, path_json
-from rewind.cli.parse.session import Args, Parser, answer, note, open_controller, verbosity
 from rewind.controller import Controller, read_log
 from rewind.errors import DONE, PARTIAL, UsageError
 from rewind.words import age, plural, quoted, safe, shown

@@ -11,11 +11,11 @@ import re
 import time
 from typing import TYPE_CHECKING
 
+from rewind.cli.every_command import Args, Parser, note_left_out, open_controller, print_json
 from rewind.cli.output.columns import cells, cut
 from rewind.cli.output.pager import add_pager_option, paged
 from rewind.cli.output.style import paint, path_json, visible
 from rewind.cli.parse.arguments import project_path
-from rewind.cli.parse.session import Args, Parser, note_left_out, open_controller, print_json
 from rewind.errors import UsageError
 from rewind.words import age, safe
 

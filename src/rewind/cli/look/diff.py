@@ -11,6 +11,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, BinaryIO
 
+from rewind.cli.every_command import Args, Parser, note, open_controller, print_json
 from rewind.cli.output.change_lines import rename_text, renames_in
 from rewind.cli.output.diffstat import stat_lines, total_line
 from rewind.cli.output.pager import add_pager_option, paged
@@ -18,7 +19,6 @@ from rewind.cli.output.patch import for_terminal, patch
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import kind_of, paint, path_json
 from rewind.cli.parse.arguments import project_paths
-from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.controller import Controller, Difference, compare
 from rewind.words import explain, shown
 

@@ -11,8 +11,8 @@ import time
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from rewind.cli.every_command import Args, Parser, answer, note, note_left_out, open_controller, print_json
 from rewind.cli.output.style import paint, path_json
-from rewind.cli.parse.session import Args, Parser, answer, note, note_left_out, open_controller, print_json
 from rewind.controller import Controller, is_timestamp, timestamp
 from rewind.errors import RewindError, UsageError
 from rewind.words import age, and_more, plural, safe, shown

@@ -7,13 +7,13 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from rewind.cli.every_command import Args, Parser, note_left_out, open_controller, print_json
 from rewind.cli.output.changed import lines
 from rewind.cli.output.columns import cut, line_room
 from rewind.cli.output.pager import add_pager_option, paged
 from rewind.cli.output.patch import for_terminal, patch
 from rewind.cli.output.style import paint, path_json
 from rewind.cli.parse.arguments import project_path
-from rewind.cli.parse.session import Args, Parser, note_left_out, open_controller, print_json
 from rewind.controller import Controller
 from rewind.errors import PathNeverSeen, RewindError
 from rewind.words import age, plural, safe, shortened, shown

@@ -7,10 +7,10 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from rewind.cli.every_command import note
 from rewind.cli.go_back.restored import exit_code, print_code, tell_code, tell_conversation
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint
-from rewind.cli.parse.session import note
 from rewind.controller import BOTH, CHECKPOINT, CODE, CONVERSATION, NOW, PROMPT, SESSION, Controller
 from rewind.errors import DONE, NotInitialised, RewindError
 from rewind.paths import current_dir

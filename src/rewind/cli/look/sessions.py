@@ -9,9 +9,9 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from rewind.cli.every_command import Args, Parser, answer, note, note_some, open_controller, print_json
 from rewind.cli.output.columns import cells, cut, line_room
 from rewind.cli.output.style import paint
-from rewind.cli.parse.session import Args, Parser, answer, note, note_some, open_controller, print_json
 from rewind.controller import iso_time, plain_title, read_index
 from rewind.errors import UsageError
 from rewind.words import age, plural, safe

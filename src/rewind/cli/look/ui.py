@@ -10,7 +10,7 @@ import importlib
 import os
 import sys
 
-from rewind.cli.parse.session import Args, Parser, answer, note, open_controller
+from rewind.cli.every_command import Args, Parser, answer, note, open_controller
 from rewind.errors import DONE, PortTaken, UiMissing
 
 summary = "show sessions, branches and checkpoints on a web page"

@@ -7,10 +7,10 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from rewind.cli.every_command import Args, Parser, note, open_controller
 from rewind.cli.output.changed import amount
 from rewind.cli.output.columns import cells, cut
 from rewind.cli.output.style import paint
-from rewind.cli.parse.session import Args, Parser, note, open_controller
 from rewind.errors import RewindError, UsageError
 from rewind.fast import quickjson
 from rewind.words import safe

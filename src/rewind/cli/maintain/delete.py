@@ -6,10 +6,10 @@ a checkpoint that an operation needs to be undone is deleted as well.
 
 from __future__ import annotations
 
+from rewind.cli.every_command import Args, Parser, answer, open_controller
 from rewind.cli.output.ask import ask_yes, refuse_unasked
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.parse.arguments import SELECTOR
-from rewind.cli.parse.session import Args, Parser, answer, open_controller
 from rewind.errors import RewindError
 from rewind.words import age, plural, safe, size
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import sys
 from typing import BinaryIO
 
+from rewind.cli.every_command import Args, Parser, answer, note, open_controller
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import path_json
 from rewind.cli.parse.arguments import SELECTOR
-from rewind.cli.parse.session import Args, Parser, answer, note, open_controller
 from rewind.errors import DONE, UsageError
 from rewind.words import plural, shown, size
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from rewind.cli.parse.session import Args, Parser
+from rewind.cli.every_command import Args, Parser
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
+from rewind.cli.every_command import Args, Parser, answer, note, open_controller, print_json
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint
-from rewind.cli.parse.session import Args, Parser, answer, note, open_controller, print_json
 from rewind.cli.protect import hook_options
 from rewind.controller import (
     BY_KEY,

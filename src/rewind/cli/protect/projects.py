@@ -10,8 +10,8 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from rewind.cli.every_command import Args, Parser, note, print_json
 from rewind.cli.output.style import paint
-from rewind.cli.parse.session import Args, Parser, note, print_json
 from rewind.controller import all_projects
 from rewind.paths import rewind_home
 from rewind.words import plural, safe

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from rewind.cli.every_command import note
 from rewind.cli.output.style import paint
-from rewind.cli.parse.session import note
 from rewind.controller import Reasons
 from rewind.words import explain, plural, safe, shown
 

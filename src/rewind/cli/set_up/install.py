@@ -12,9 +12,9 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
+from rewind.cli.every_command import Args, Parser, answer, note
 from rewind.cli.output.ask import ask_choice, ask_yes, has_terminal
 from rewind.cli.output.style import paint
-from rewind.cli.parse.session import Args, Parser, answer, note
 from rewind.cli.protect.hook_options import hooks_json
 from rewind.controller import BY_KEY, hooks_home, load_tier
 from rewind.errors import DONE, PARTIAL, UsageError

@@ -10,9 +10,9 @@ import shlex
 import sys
 from typing import TYPE_CHECKING
 
+from rewind.cli.every_command import Args, Parser, answer, note
 from rewind.cli.output.ask import ask_yes, refuse_unasked
 from rewind.cli.output.style import paint
-from rewind.cli.parse.session import Args, Parser, answer, note
 from rewind.errors import DONE, PARTIAL, RewindError
 from rewind.install.machine.library import own_package
 from rewind.install.machine.uninstaller import Uninstalled, UninstallPlan

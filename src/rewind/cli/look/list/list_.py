@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import sys
 
+from rewind.cli.every_command import Args, Parser, detail, note, note_left_out, open_controller, print_json
 from rewind.cli.output.pager import add_pager_option, paged
 from rewind.cli.parse.arguments import project_paths
-from rewind.cli.parse.session import Args, Parser, detail, note, note_left_out, open_controller, print_json
 from rewind.controller import Controller, timestamp
 from rewind.words import age, plural, safe
 

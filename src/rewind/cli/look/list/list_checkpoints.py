@@ -6,8 +6,8 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from rewind.cli.every_command import Args, detail, note
 from rewind.cli.output.pager import paged
-from rewind.cli.parse.session import Args, detail, note
 from rewind.controller import Controller, brief
 from rewind.errors import RewindError
 from rewind.words import age, plural, safe, size

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rewind.cli.parse.session import Args
+from rewind.cli.every_command import Args
 from rewind.controller import Controller, iso_time
 from rewind.words import is_large_deletion
 

@@ -1,4 +1,4 @@
-"""What every command does first: open the project, and say what a person must know about it."""
+"""What every command shares: it opens the project, tells what a person must know, and prints its answer."""
 
 from __future__ import annotations
 
