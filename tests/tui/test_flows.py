@@ -17,7 +17,7 @@ from rewind.checkpoint.map.by_session import CHECKPOINT, PROMPT, SESSION
 from rewind.checkpoint.project.locked import locked
 from rewind.controller import Controller
 from rewind.tui.app import RewindApp
-from rewind.tui.parts.timeline import TimelineList
+from rewind.tui.parts.timeline_list import TimelineList
 from rewind.tui.screens.timeline_screen import TimelineScreen
 
 pytestmark = pytest.mark.slow

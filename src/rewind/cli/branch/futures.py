@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from rewind.cli.every_command import Args, answer, note, print_json
-from rewind.cli.go_back.revert_or_apply import run_adopt
+from rewind.cli.go_back.merge import run_adopt
 from rewind.cli.output.columns import in_columns
 from rewind.cli.output.style import paint
 from rewind.controller import Adopted, Controller, lane_shape

@@ -17,7 +17,7 @@ from rewind.cli.demo.demo_session import IGNORED, TURNS
 from rewind.cli.demo.demo_world import Agent, WentWrong, World, content
 from rewind.cli.every_command import Args, Parser, note, print_json
 from rewind.cli.look import ui
-from rewind.cli.output.changed import amount
+from rewind.cli.output.change_counts import amount
 from rewind.cli.output.columns import cells, cut
 from rewind.cli.output.style import paint
 from rewind.cli.parse.arguments import parse

@@ -11,7 +11,17 @@ import time
 from typing import TYPE_CHECKING
 
 from rewind.cli.every_command import Args, Parser, note, open_controller, print_json
-from rewind.cli.go_back import restored
+from rewind.cli.go_back.plan_and_outcome import (
+    add_outside_option,
+    code_json,
+    exit_code,
+    outcome_json,
+    plan_json,
+    print_code,
+    print_outside,
+    tell_code,
+    tell_conversation,
+)
 from rewind.cli.go_back.resume import Resume, add_resume_option
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint, path_json, with_reason
@@ -24,11 +34,12 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
+    from rewind.cli.go_back.plan_and_outcome import CodeJson
     from rewind.cli.output.style import PathJson, PathWithReason
 
     Either = Union[Plan, Outcome]
 
-    class BackCode(restored.CodeJson):
+    class BackCode(CodeJson):
         checkpoint: str
         exact: bool
         backup: str | None
@@ -60,7 +71,7 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--both", action="store_true", help="bring back the code as well")
     parser.add_argument("--in-place", action="store_true",
                         help="cut the session's own transcript instead of making a fork")
-    restored.add_outside_option(parser)
+    add_outside_option(parser)
     parser.add_argument("--copy", action="store_true", help="put the prompts on the clipboard")
     parser.add_argument("--session", metavar="ID", help="a session, or the path of a transcript")
     parser.add_argument("--force", action="store_true",
@@ -81,20 +92,20 @@ def run(args: Args) -> int:
                                 outside=args.outside, progress=progress)
     resume = Resume(controller, args)
     if args.json:
-        print_json({**restored.outcome_json(outcome), **_own_keys(outcome)})
+        print_json({**outcome_json(outcome), **_own_keys(outcome)})
     else:
         _tell(controller, outcome, resume)
     if args.copy:
         _copy(outcome)
     resume.offer()
-    return restored.exit_code(outcome)
+    return exit_code(outcome)
 
 
 def _own_keys(found: Either) -> BackJson:
     code: BackCode | None = None
     if found.record:
         backup = getattr(found, "backup", None)
-        code = {"checkpoint": found.record.name, "exact": found.exact, **restored.code_json(found.code),
+        code = {"checkpoint": found.record.name, "exact": found.exact, **code_json(found.code),
                 "backup": backup.name if backup else None,
                 "changedSince": [path_json(p) for p in found.code.foreign] if found.code else [],
                 "remaining": [with_reason(p, why) for p, why in getattr(found, "remaining", ())]}
@@ -104,12 +115,12 @@ def _own_keys(found: Either) -> BackJson:
 
 def _show_plan(plan: Plan, args: Args) -> int:
     if args.json:
-        print_json({**restored.plan_json(plan), **_own_keys(plan), "notes": plan.all_notes()})
+        print_json({**plan_json(plan), **_own_keys(plan), "notes": plan.all_notes()})
         return DONE
     _tell_prompts(plan, "to take back")
     if plan.code:
-        restored.print_code(plan)
-        restored.print_outside(plan)
+        print_code(plan)
+        print_outside(plan)
     if plan.session:
         print(f"{'Would cut' if args.in_place else 'Would fork'} session {plan.session}")
     for text in plan.all_notes():
@@ -121,14 +132,14 @@ def _tell(controller: Controller, outcome: Outcome, resume: Resume) -> None:
     note(_headline(controller, outcome))
     _tell_prompts(outcome)
     if outcome.record:
-        restored.tell_code(outcome)
+        tell_code(outcome)
         if not outcome.complete:
             note(f"Some of the code could not be brought back from {outcome.record.name}")
         elif outcome.exact:
             note(f"The code is as it was in {outcome.record.name}")
     for text in outcome.notes:
         note(text)
-    restored.tell_conversation(outcome.conversation)
+    tell_conversation(outcome.conversation)
     if outcome.conversation is None:
         print("The code was restored; the conversation starts over.")
     resume.tell(outcome)

@@ -8,7 +8,7 @@ conversation comes back as a new one beside it.
 from __future__ import annotations
 
 from rewind.cli.every_command import Args, Parser, answer, note, open_controller
-from rewind.cli.go_back.restored import add_outside_option, common_arguments, go_to, show_outcome
+from rewind.cli.go_back.plan_and_outcome import add_outside_option, common_arguments, go_to, show_outcome
 from rewind.cli.go_back.resume import Resume, add_resume_option
 from rewind.cli.output.change_lines import painted
 from rewind.cli.output.progress import ProgressLine

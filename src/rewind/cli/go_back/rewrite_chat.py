@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from rewind.cli.every_command import Args, Parser, answer, note, open_controller
-from rewind.cli.go_back.restored import show_outcome
+from rewind.cli.go_back.plan_and_outcome import show_outcome
 from rewind.cli.parse.arguments import SELECTOR
 from rewind.errors import RewindError
 

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from rewind.cli.every_command import note
-from rewind.cli.go_back.restored import exit_code, print_code, tell_code, tell_conversation
+from rewind.cli.go_back.plan_and_outcome import exit_code, print_code, tell_code, tell_conversation
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint
 from rewind.controller import BOTH, CHECKPOINT, CODE, CONVERSATION, NOW, PROMPT, SESSION, Controller

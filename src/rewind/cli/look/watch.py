@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from rewind.cli.every_command import Args, Parser, note, open_controller
-from rewind.cli.output.changed import amount
+from rewind.cli.output.change_counts import amount
 from rewind.cli.output.columns import cells, cut
 from rewind.cli.output.style import paint
 from rewind.errors import RewindError, UsageError

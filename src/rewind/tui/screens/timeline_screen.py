@@ -24,7 +24,7 @@ from rewind.tui.frame import Frame, footer
 from rewind.tui.parts.advice import advice
 from rewind.tui.parts.details import preview
 from rewind.tui.parts.screen_words import from_home
-from rewind.tui.parts.timeline import TimelineList
+from rewind.tui.parts.timeline_list import TimelineList
 from rewind.tui.screens.blame_screen import blame_a_file
 from rewind.tui.screens.diff_screen import DiffScreen
 from rewind.tui.screens.forks_screen import ForksScreen

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from rewind.cli.output.changed import amount_of
+from rewind.cli.output.change_counts import amount_of
 from rewind.cli.output.columns import cells, cut, terminal_width
 from rewind.cli.output.style import paint
 from rewind.controller import Controller

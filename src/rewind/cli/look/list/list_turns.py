@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from rewind.cli.output.changed import amount_of
+from rewind.cli.output.change_counts import amount_of
 from rewind.cli.output.columns import cells, cut, cut_quote, terminal_width
 from rewind.cli.output.style import paint
 from rewind.graph import lanes

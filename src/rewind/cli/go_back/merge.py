@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from rewind.cli.every_command import Args, Parser, note, open_controller, print_json
-from rewind.cli.go_back.restored import (
+from rewind.cli.go_back.plan_and_outcome import (
     common_arguments,
     conflict_json,
     outcome_json,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target
-    from rewind.cli.go_back.restored import Conflict
+    from rewind.cli.go_back.plan_and_outcome import Conflict
     from rewind.controller import Controller
 
     MakeTarget = Callable[[Optional[list[bytes]], str], Target]
