@@ -27,7 +27,7 @@ from rewind.cli.look.sessions import print_tree, session_json
 from rewind.cli.output.style import paint
 from rewind.controller import Controller, lane_shape
 from rewind.errors import UsageError
-from rewind.words import plural, safe
+from rewind.words import one_line, plural, safe
 
 if TYPE_CHECKING:
     from rewind.checkpoint.conversations.session_tree import SessionInfo
@@ -126,7 +126,7 @@ def _rename(args: Args, controller: Controller) -> int:
     text, name = args.names
     info = controller.rename_fork(text, name, dry_run=args.dry_run)
     done = "Would rename" if args.dry_run else "Renamed"
-    code = _said(args, [info], f'{done} to "{safe(" ".join(name.split()))}": {info.session_id}')
+    code = _said(args, [info], f'{done} to "{one_line(name)}": {info.session_id}')
     for text in info.notes:
         note(text)
     return code

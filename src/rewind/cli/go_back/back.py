@@ -27,7 +27,7 @@ from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint, path_json, with_reason
 from rewind.controller import BeforePrompts, Controller
 from rewind.errors import DONE, UsageError
-from rewind.words import plural, quoted, safe, shortened
+from rewind.words import one_line, plural, quoted, safe, shortened
 
 if TYPE_CHECKING:
     from typing import TypedDict, Union
@@ -160,7 +160,7 @@ def _headline(controller: Controller, found: Outcome) -> str:
 def _tell_prompts(found: Either, said: str = "taken back") -> None:
     note(f"{plural(len(found.prompts), 'prompt')} {said}:")
     for prompt in found.prompts:
-        note(f"  {paint('>', 'cyan', sys.stderr)} {shortened(safe(' '.join(prompt.text.split())), _LONGEST)}")
+        note(f"  {paint('>', 'cyan', sys.stderr)} {shortened(one_line(prompt.text), _LONGEST)}")
 
 
 def _copy(outcome: Outcome) -> None:

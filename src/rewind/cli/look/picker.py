@@ -14,7 +14,7 @@ from rewind.cli.output.style import paint
 from rewind.controller import BOTH, CHECKPOINT, CODE, CONVERSATION, NOW, PROMPT, SESSION, Controller
 from rewind.errors import DONE, NotInitialised, RewindError
 from rewind.paths import current_dir
-from rewind.words import age, plural, safe, shortened
+from rewind.words import age, one_line, plural, safe, shortened
 
 if TYPE_CHECKING:
     from rewind.checkpoint.map.by_session import Item
@@ -139,7 +139,7 @@ class _Picker:
             print(paint(f"{plural(hidden, 'older item')} not shown; m shows more.", "dim"))
 
     def _line(self, item: Item, number: str | None, now: float) -> str:
-        text = shortened(safe(" ".join(item.text.split())), 56) or "(empty)"
+        text = shortened(one_line(item.text), 56) or "(empty)"
         inset = "  " * min(item.depth, 4)
         if item.kind == SESSION:
             title = f"{inset}{'fork: ' if item.depth else ''}{text}"
@@ -156,7 +156,7 @@ class _Picker:
         """An exit code when something was done; None to go on choosing."""
         name = item.record.name if item.record else ""
         where = "before the prompt" if item.kind == PROMPT else f"to {name}"
-        print(f"\nGo back {where}: {safe(' '.join(item.text.split()))}")
+        print(f"\nGo back {where}: {one_line(item.text)}")
         for number, text in enumerate(_CHOICES, 1):
             lacks = number != 2 and not item.has_conversation
             print(f"  {text}" + (paint("  (it holds no conversation)", "dim") if lacks else ""))
@@ -183,7 +183,7 @@ def _show(plan: Plan) -> None:
     if plan.prompts and plan.session:
         print(f"{plural(len(plan.prompts), 'prompt')} to take back:")
         for prompt in plan.prompts:
-            print(f"  > {safe(' '.join(prompt.text.split()))[:100]}")
+            print(f"  > {one_line(prompt.text)[:100]}")
     print_code(plan)
     if plan.session:
         print(f"Would fork session {plan.session}")

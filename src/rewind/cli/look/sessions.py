@@ -14,7 +14,7 @@ from rewind.cli.output.columns import cells, cut, line_room
 from rewind.cli.output.style import paint
 from rewind.controller import iso_time, plain_title, read_index
 from rewind.errors import UsageError
-from rewind.words import age, plural, safe
+from rewind.words import age, one_line, plural, safe
 
 if TYPE_CHECKING:
     from typing import TypedDict
@@ -165,7 +165,7 @@ def _show(args: Args) -> int:
     for turn in index.turns:
         number = f"{turn.turn:>4}" if turn.turn else "   ·"
         remark = "" if turn.active else "  (abandoned by the agent's own rewind)"
-        text = cut(safe(" ".join(turn.prompt.split())), line_room() - 6 - cells(remark))
+        text = cut(one_line(turn.prompt), line_room() - 6 - cells(remark))
         print(f"{number}  {text}{paint(remark, 'dim')}")
     if not index.turns:
         print("It has no prompts yet.")

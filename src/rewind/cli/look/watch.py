@@ -13,7 +13,7 @@ from rewind.cli.output.columns import cells, cut
 from rewind.cli.output.style import paint
 from rewind.errors import RewindError, UsageError
 from rewind.fast import quickjson
-from rewind.words import safe
+from rewind.words import file_count, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -103,7 +103,7 @@ class Watcher:
         return {"event": "checkpoint", "checkpoint": name, "createdAt": record.created_at,
                 "kind": record.kind, "description": record.description, "trigger": record.trigger,
                 "sessionId": record.session,
-                "changes": {"files": len(changes["files"]) + changes["more"],
+                "changes": {"files": file_count(changes),
                             "insertions": changes["added"], "deletions": changes["removed"]}
                 if changes else None}
 
@@ -146,4 +146,4 @@ def _line(event: Event) -> str:
 
 def _fitted(text: str, beside: str) -> str:
     room = shutil.get_terminal_size().columns - 1 - cells(f"HH:MM:SS  checkpoint  {beside}")
-    return cut(safe(" ".join(text.split())), max(20, room) if sys.stdout.isatty() else 1000)
+    return cut(one_line(text), max(20, room) if sys.stdout.isatty() else 1000)

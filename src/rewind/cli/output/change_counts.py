@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.words import plural
+from rewind.words import file_count, plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ def amount(added: int, removed: int, files: int, all_of_them: bool = True) -> st
 
 def amount_of(changes: Changes) -> str:
     """Nothing where no file changed."""
-    files = len(changes["files"]) + changes["more"]
+    files = file_count(changes)
     return amount(changes["added"], changes["removed"], files, changes["counted"]) if files else ""
 
 
@@ -26,11 +26,10 @@ def why_not_all(changes: Changes) -> str:
     """Which files have lines that were not counted."""
     if changes["counted"]:
         return ""
-    large, files = changes.get("large"), changes["files"]
-    if large:
-        return f"{plural(large, 'large file')} not counted"
-    counted = sum(one["added"] is not None for one in files)
-    return f"counted in {counted:,} of {plural(len(files) + changes['more'], 'file')}"
+    if changes.get("large"):
+        return f"{plural(changes['large'], 'large file')} not counted"
+    counted = sum(one["added"] is not None for one in changes["files"])
+    return f"counted in {counted:,} of {plural(file_count(changes), 'file')}"
 
 
 def lines(added: int, removed: int, all_of_them: bool = True) -> str:

@@ -11,7 +11,7 @@ from rewind.controller import Controller, load_usable
 from rewind.install.doctor.doctor import examine
 from rewind.install.doctor.finding import PROBLEM
 from rewind.paths import current_dir, find_project, rewind_home
-from rewind.words import plural
+from rewind.words import file_count, plural
 
 BAND = "plugin.band"
 
@@ -40,7 +40,7 @@ def _first_problem(home: str, start: str, environ: Mapping[str, str]) -> str | N
 def band(controller: Controller, asked: Any) -> dict[str, str]:
     here = controller.here()
     changes = controller.changes_with(here) if here else None
-    count = len(changes["files"]) + changes["more"] if changes else 0
+    count = file_count(changes) if changes else 0
     parts = [f"turn {asked.turns}", here.name if here else "no checkpoint",
              f"{plural(count, 'file')} changed" if count else "nothing changed"]
     return {"band": "Rewind: " + " · ".join(parts)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from rewind.words import plural, safe, shortened, shown
+from rewind.words import one_line, plural, safe, shortened, shown
 
 if TYPE_CHECKING:
     from typing import TypedDict
@@ -71,4 +71,4 @@ def outcome_answer(outcome: Outcome, said: str, way_back: str = "To undo: /gofor
 def quoted(prompts: Iterable[Prompt]) -> str:
     """The first of them, in quotes and short."""
     text = next(iter(prompts)).text
-    return f"“{shortened(safe(' '.join(text.split())), _LONGEST)}”"
+    return f"“{shortened(one_line(text), _LONGEST)}”"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rewind.controller import PROMPT, Controller
-from rewind.words import safe
+from rewind.words import one_line
 
 if TYPE_CHECKING:
     from typing import TypedDict
@@ -40,7 +40,7 @@ def _session(item: Item) -> str:
 
 
 def _row(item: Item, figures: dict[tuple[str, int], str], here: bool) -> Row:
-    text = safe(" ".join(item.text.split()))[:_LONGEST]
+    text = one_line(item.text)[:_LONGEST]
     return {"of": _session(item), "uuid": item.uuid, "turn": item.turn, "depth": item.depth, "prompt": text,
             "figures": figures.get((_session(item), item.turn or 0), ""), "here": here}
 

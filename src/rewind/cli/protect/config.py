@@ -35,7 +35,7 @@ from rewind.controller import (
 from rewind.errors import DONE, PARTIAL, NotInitialised, UsageError
 from rewind.install.machine.installer import Registered
 from rewind.paths import Project, rewind_home
-from rewind.words import safe
+from rewind.words import from_home, safe
 
 if TYPE_CHECKING:
     from typing import TypedDict
@@ -138,13 +138,8 @@ class _Place:
 
     def short(self, source: str) -> str:
         """A file as a person would name it."""
-        bases = [(os.path.expanduser("~"), "~")]
-        if self.project:
-            bases.insert(0, (self.project.root, ""))
-        for base, name in bases:
-            if source.startswith(base + os.sep):
-                return os.path.join(name, source[len(base) + 1:])
-        return source
+        root = self.project.root + os.sep if self.project else ""
+        return source[len(root):] if root and source.startswith(root) else from_home(source)
 
 
 def _split(text: str) -> tuple[str, str]:

@@ -13,8 +13,7 @@ from textual.widgets.option_list import Option
 
 from rewind.controller import BOTH, CODE, CONVERSATION, PROMPT
 from rewind.tui.dialogs.dialog import Dialog, body, key_hint
-from rewind.tui.parts.screen_words import one_line
-from rewind.words import shortened
+from rewind.words import one_line, shortened
 
 if TYPE_CHECKING:
     from rewind.checkpoint.map.by_session import Item

@@ -15,8 +15,8 @@ from rewind.tui.dialogs.dialog import Ask, Confirm, Notice
 from rewind.tui.dialogs.outcome import Outcome, about_files, about_notes
 from rewind.tui.dialogs.working import Failure, Working
 from rewind.tui.frame import Frame
-from rewind.tui.parts.screen_words import from_home, one_line, plan_lines
-from rewind.words import plural, safe_lines, shortened
+from rewind.tui.parts.screen_words import plan_lines
+from rewind.words import from_home, one_line, plural, safe_lines, shortened
 
 if TYPE_CHECKING:
     from rewind.checkpoint.log.operations import Operation

@@ -18,8 +18,7 @@ from rewind.tui.dialogs.working import Working
 from rewind.tui.flows import flows
 from rewind.tui.flows.revert import FORK_HOW, merge
 from rewind.tui.frame import Frame
-from rewind.tui.parts.screen_words import from_home, one_line
-from rewind.words import safe_lines
+from rewind.words import from_home, one_line, safe_lines
 
 if TYPE_CHECKING:
     from rewind.checkpoint.changes.turn_changes import ChangedFile
@@ -59,7 +58,7 @@ async def adopt(app: Frame, lane: Lane) -> bool:
 
 
 async def remove(app: Frame, lane: Lane) -> bool:
-    body = [Text(lane.name, "bold"), Text(safe_lines(from_home(lane.dir)), "dim"),
+    body = [Text(lane.name, "bold"), Text(from_home(lane.dir), "dim"),
             Text("A checkpoint keeps its files, and its conversation goes to the trash; u brings both back.")]
     if not await app.push_screen_wait(Confirm("Remove this fork?", body, "Remove", dangerous=True)):
         return False

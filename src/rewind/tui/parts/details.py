@@ -11,8 +11,8 @@ from rich.text import Text
 from rewind.controller import CHECKPOINT, EDIT, LANE, NOW, OPERATION, PROMPT, SESSION, Controller, lane_shape
 from rewind.errors import RewindError
 from rewind.tui.parts.difftext import Changed, changed
-from rewind.tui.parts.screen_words import clock, from_home, one_line
-from rewind.words import plural, quoted, safe_lines
+from rewind.tui.parts.screen_words import clock
+from rewind.words import from_home, one_line, plural, quoted, safe_lines
 
 if TYPE_CHECKING:
     from rewind.checkpoint.map.by_session import Item

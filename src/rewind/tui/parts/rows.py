@@ -11,8 +11,8 @@ from rich.text import Text
 
 from rewind.controller import CHECKPOINT, EDIT, LANE, NOW, OPERATION, PROMPT, SESSION, lane_shape
 from rewind.graph import NODE, lanes
-from rewind.tui.parts.screen_words import one_line, signed
-from rewind.words import is_large_deletion, plural, short_age
+from rewind.tui.parts.screen_words import signed
+from rewind.words import file_count, is_large_deletion, one_line, plural, short_age
 
 if TYPE_CHECKING:
     from rewind.checkpoint.map.by_session import Item
@@ -167,11 +167,11 @@ def _number(item: Item) -> str:
 def _size(row: Row) -> Text:
     """`+12 −3 ` behind a turn; `!` where it deleted a lot. The files, where not all lines were counted."""
     found = row.item.changes
-    if row.inner or not found or not (found["files"] or found["more"]):
+    if row.inner or not found or not file_count(found):
         return Text()
     mark = "! " if is_large_deletion(found) else ""
     size = signed(found["added"], found["removed"]) if found["counted"] else Text()
-    size = size if size.cell_len else Text(plural(len(found["files"]) + found["more"], "file"), "dim")
+    size = size if size.cell_len else Text(plural(file_count(found), "file"), "dim")
     return Text(mark, "bold red").append(size).append(" ")
 
 

@@ -20,9 +20,9 @@ from rewind.tui.frame import Frame, footer
 from rewind.tui.parts.details import LONG_PATCH, MANY_FILES, Span, compared, span_of
 from rewind.tui.parts.diff_view import DiffView
 from rewind.tui.parts.difftext import Changed
-from rewind.tui.parts.screen_words import one_line
 from rewind.tui.screens.blame_screen import BlameScreen
 from rewind.tui.screens.help import diff_help
+from rewind.words import one_line
 
 if TYPE_CHECKING:
     from rewind.checkpoint.map.by_session import Item

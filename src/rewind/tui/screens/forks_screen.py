@@ -16,8 +16,7 @@ from rewind.controller import Controller, as_tree
 from rewind.tui.dialogs.dialog import Ask, Confirm, Dialog, key_hint
 from rewind.tui.flows import flows, futures
 from rewind.tui.frame import Frame
-from rewind.tui.parts.screen_words import one_line
-from rewind.words import plural, short_age
+from rewind.words import one_line, plural, short_age
 
 if TYPE_CHECKING:
     from rewind.checkpoint.conversations.session_tree import SessionInfo

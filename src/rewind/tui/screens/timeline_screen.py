@@ -23,13 +23,12 @@ from rewind.tui.flows import flows, revert
 from rewind.tui.frame import Frame, footer
 from rewind.tui.parts.advice import advice
 from rewind.tui.parts.details import preview
-from rewind.tui.parts.screen_words import from_home
 from rewind.tui.parts.timeline_list import TimelineList
 from rewind.tui.screens.blame_screen import blame_a_file
 from rewind.tui.screens.diff_screen import DiffScreen
 from rewind.tui.screens.forks_screen import ForksScreen
 from rewind.tui.screens.help import help_lines
-from rewind.words import plural, safe_lines
+from rewind.words import from_home, plural, safe_lines
 
 if TYPE_CHECKING:
     from rewind.checkpoint.map.by_session import Item, ProjectMap

@@ -8,7 +8,7 @@ from rewind.cli.output.change_counts import amount_of
 from rewind.cli.output.columns import cells, cut, cut_quote, terminal_width
 from rewind.cli.output.style import paint
 from rewind.graph import lanes
-from rewind.words import age, and_more, is_large_deletion, safe
+from rewind.words import age, and_more, file_count, is_large_deletion, one_line, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def _text(controller: Controller, row: MapRow) -> str:
         return f"↶ {safe(controller.describe(row.op, _WHOLE))}{', undone' if row.op.undone else ''}"
     if row.kind == "edit":
         return f"✎ {_edited(row)}"
-    text = safe(" ".join(row.text.split()))
+    text = one_line(row.text)
     if row.kind == "turn":
         pinned = any(b.pinned for b in row.checkpoints)
         label = "  ★ " + (safe(row.label) or "pinned") if row.label or pinned else ""
@@ -198,4 +198,4 @@ def _edited(row: MapRow) -> str:
     names = [safe(str(file["path"])) for file in row.changes["files"]]
     if not names:
         return f"{who} directories"
-    return f"{who} {and_more(names, 2, len(names) + row.changes['more'])}"
+    return f"{who} {and_more(names, 2, file_count(row.changes))}"
