@@ -10,7 +10,7 @@ from rewind.cli.every_command import Args, Parser
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import subprocess
-    from typing import Any, TextIO
+    from typing import TextIO
 
 _DEFAULT = "less"
 
@@ -67,9 +67,6 @@ class _Paged:
 
     def flush(self) -> None:
         """A pager shows what it gets when it likes to."""
-
-    def reconfigure(self, **how: Any) -> None:
-        """The terminal was told already."""
 
     def write(self, text: str) -> int:
         if self._pager and self._pager.stdin:
