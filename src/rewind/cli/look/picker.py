@@ -7,8 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from rewind.cli.every_command import note
-from rewind.cli.go_back.plan_and_outcome import exit_code, print_code, tell_code, tell_conversation
+from rewind.cli.go_back.plan_and_outcome import exit_code, print_plan, tell_code, tell_what_next
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint
 from rewind.controller import BOTH, CHECKPOINT, CODE, CONVERSATION, NOW, PROMPT, SESSION, Controller
@@ -176,7 +175,8 @@ class _Picker:
             print(f"{paint('error:', 'red')} {safe(error.message)}")
             print(f"{paint('hint:', 'cyan')} {error.hint}")
             return None
-        return _tell(outcome)
+        _tell(self.controller, outcome)
+        return exit_code(outcome)
 
 
 def _show(plan: Plan) -> None:
@@ -184,22 +184,13 @@ def _show(plan: Plan) -> None:
         print(f"{plural(len(plan.prompts), 'prompt')} to take back:")
         for prompt in plan.prompts:
             print(f"  > {one_line(prompt.text)[:100]}")
-    print_code(plan)
-    if plan.session:
-        print(f"Would fork session {plan.session}")
-    for text in [plan.no_conversation, *plan.all_notes()]:
-        if text:
-            print(text)
+    print_plan(plan)
+    if plan.no_conversation:
+        print(plan.no_conversation)
 
 
-def _tell(outcome: Outcome) -> int:
+def _tell(controller: Controller, outcome: Outcome) -> None:
     tell_code(outcome)
     if outcome.record and outcome.plan.changes:
         print(f"Restored to {outcome.record.name}. Reload your agent session.")
-    for text in outcome.notes:
-        note(text)
-    tell_conversation(outcome.conversation)
-    if outcome.resume:
-        note(f"Continue with:\n  {outcome.resume}")
-    note("To undo: rewind undo-restore")
-    return exit_code(outcome)
+    tell_what_next(outcome, controller, "undo-restore")
