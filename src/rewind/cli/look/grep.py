@@ -11,10 +11,10 @@ import time
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from rewind.cli.every_command import Args, Parser, answer, note, note_left_out, open_controller, print_json
+from rewind.cli.every_command import Args, Parser, answer, note, note_left_out, open_controller
 from rewind.cli.output.style import paint, path_json
 from rewind.controller import Controller, is_timestamp, timestamp
-from rewind.errors import RewindError, UsageError
+from rewind.errors import DONE, RewindError, UsageError
 from rewind.words import age, and_more, plural, safe, shown
 
 if TYPE_CHECKING:
@@ -80,22 +80,19 @@ def _search_code(controller: Controller, args: Args) -> int:
     damaged: dict[str, RewindError] = {}
     found = list(islice(controller.search_code(args.text, any_case=args.ignore_case, damaged=damaged),
                         _MOST + 1))
-    if args.json:
-        print_json({"matches": [_code_json(one) for one in found[:_MOST]], "more": len(found) > _MOST})
-    for one in [] if args.json else found[:_MOST]:
-        _print_code(one)
-    if not found and not args.json:
-        _tell_nothing("file of a checkpoint", args)
+    first = found[:_MOST]
+    answer(args, {"matches": [_code_json(one) for one in first], "more": len(found) > _MOST},
+           lambda: _print_code(first) if first else _tell_nothing("file of a checkpoint", args))
     if len(found) > _MOST:
         note(f"These are the first {_MOST:,}. Search for a longer text.")
     note_left_out(damaged)
-    return 0
+    return DONE
 
 
-def _print_code(found: CodeFound) -> None:
-    where = f"{shown(found.path)}:{found.line}"
-    print(f"{paint(f'{found.record.sequence:>4}', 'cyan')}  {age(found.record.created):>12}"
-          f"  {where}: {safe(found.text)}")
+def _print_code(found: list[CodeFound]) -> None:
+    for one in found:
+        print(f"{paint(f'{one.record.sequence:>4}', 'cyan')}  {age(one.record.created):>12}"
+              f"  {shown(one.path)}:{one.line}: {safe(one.text)}")
 
 
 def _code_json(found: CodeFound) -> CodeMatch:

@@ -15,7 +15,7 @@ from rewind.cli.output.patch import for_terminal, patch
 from rewind.cli.output.style import paint, path_json
 from rewind.cli.parse.arguments import project_path
 from rewind.controller import Controller
-from rewind.errors import PathNeverSeen, RewindError
+from rewind.errors import DONE, PathNeverSeen, RewindError
 from rewind.words import age, plural, safe, shortened, shown
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def run(args: Args) -> int:
         with paged(args):
             _print(controller, entries, args.patch)
     note_left_out(damaged)
-    return 0
+    return DONE
 
 
 def _checked(entries: Iterator[LogEntry], path: bytes) -> Iterator[LogEntry]:
