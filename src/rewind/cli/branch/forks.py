@@ -40,7 +40,7 @@ examples = ("rewind forks list", "rewind forks show 3f2a9c11",
             "rewind forks compare fork-1 fork-2 --run pytest",
             "rewind forks adopt fork-2", "rewind forks remove fork-1")
 takes_text = True
-may_be_empty = ("names",)  # a session and a name say for themselves what they cannot be
+may_be_empty = ("names",)  # an empty session or name is reported more precisely
 _ACTIONS = ("list", "show", "rename", "promote", "delete", "remove", "undelete", "compare", "adopt")
 
 
@@ -126,7 +126,7 @@ def _rename(args: Args, controller: Controller) -> int:
     text, name = args.names
     info = controller.rename_fork(text, name, dry_run=args.dry_run)
     done = "Would rename" if args.dry_run else "Renamed"
-    code = _said(args, [info], f'{done} to "{one_line(name)}": {info.session_id}')
+    code = _answer(args, [info], f'{done} to "{one_line(name)}": {info.session_id}')
     for text in info.notes:
         note(text)
     return code
@@ -135,7 +135,7 @@ def _rename(args: Args, controller: Controller) -> int:
 def _promote(args: Args, controller: Controller) -> int:
     text = args.names[0]
     info = controller.session(text) if args.dry_run else controller.promote_fork(text)
-    return _said(args, [info], f"{'Would promote' if args.dry_run else 'Promoted'} {info.session_id}")
+    return _answer(args, [info], f"{'Would promote' if args.dry_run else 'Promoted'} {info.session_id}")
 
 
 def _delete(args: Args, controller: Controller) -> int:
@@ -147,7 +147,7 @@ def _delete(args: Args, controller: Controller) -> int:
     infos = controller.delete_forks(args.names, dry_run=args.dry_run)
     what = f"{'Would move' if args.dry_run else 'Moved'} {plural(len(infos), 'fork')} to the trash:"
     way_back = [] if args.dry_run else ["To bring one back: rewind forks undelete ID"]
-    return _said(args, infos, "\n".join([what, *(f"  {info.session_id}" for info in infos)]), *way_back)
+    return _answer(args, infos, "\n".join([what, *(f"  {info.session_id}" for info in infos)]), *way_back)
 
 
 def _undelete(args: Args, controller: Controller) -> int:
@@ -157,9 +157,9 @@ def _undelete(args: Args, controller: Controller) -> int:
     if bring_back(args, controller):
         return 0
     session = controller.undelete_fork(args.names[0])
-    return _said(args, [controller.session(session)], f"Brought back {session}")
+    return _answer(args, [controller.session(session)], f"Brought back {session}")
 
 
-def _said(args: Args, infos: list[SessionInfo], text: str, *notes: str) -> int:
+def _answer(args: Args, infos: list[SessionInfo], text: str, *notes: str) -> int:
     return answer(args, {"action": args.action, "dryRun": args.dry_run,
                          "sessions": [info.session_id for info in infos]}, text, *notes)

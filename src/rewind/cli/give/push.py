@@ -2,7 +2,7 @@
 
 Secrets stay here: files such as .env and files with keys in them are left out, and keys in conversations
 are masked. So are files that git ignores. Whoever pulls sees them as left out, never as deleted. What was
-pushed once is not pushed again, also if it was pushed with other options.
+pushed once is not pushed again, not even with other options.
 
 An interrupted push continues where it stopped. Nothing at the remote is ever overwritten: each project on
 each machine writes to a place of its own there.

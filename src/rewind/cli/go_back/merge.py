@@ -1,4 +1,4 @@
-"""What `revert` and `apply` share: how a merge is asked for, and how its plan and its outcome are shown."""
+"""What `revert`, `apply` and `forks adopt` share: the options of a merge, its plan and its outcome."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _how(args: Args) -> str:
 
 
 def _exit_code(code: RestorePlan | None, args: Args) -> int:
-    """3 where there are conflicts: nothing was written, or markers wait for somebody."""
+    """3 if there are conflicts: nothing was written, or there are markers to resolve."""
     unsettled = bool(code and (code.conflicts or (code.settled and _how(args) == _MARKERS)))
     return PARTIAL if unsettled else DONE
 

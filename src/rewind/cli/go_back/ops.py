@@ -86,7 +86,7 @@ def _list(controller: Controller, args: Args) -> int:
 
 
 def _facts(op: Operation, interrupted: Operation | None) -> str:
-    """What it changed, and what can be done about it."""
+    """What it changed, and what became of it."""
     parts = [_amount(op)] if op.ended else []
     if interrupted and op.id == interrupted.id:
         parts.append("interrupted")

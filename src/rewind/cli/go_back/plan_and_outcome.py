@@ -78,7 +78,7 @@ def common_arguments(parser: Parser) -> None:
 
 def go_to(args: Args, controller: Controller, target: Target, what: str = "both",
           **how: Any) -> Outcome | None:
-    """What came of it; None with --dry-run, which shows the plan instead."""
+    """Go there and return the outcome; with --dry-run, show the plan and return None."""
     if args.dry_run:
         plan = controller.plan(target, what, force=args.force, **how)
         answer(args, plan_json(plan), lambda: print_plan(plan))
@@ -128,7 +128,7 @@ def code_json(code: RestorePlan | None) -> CodeJson:
 
 
 def conflict_json(kept: KeptPath) -> Conflict:
-    """Of a merge, with the lines: the first, counted from 1, and how many."""
+    """In a merge, with the lines: the first one, counted from 1, and how many."""
     lines = getattr(kept, "lines", None)
     more: _Lines = {} if lines is None else {
         "lines": [{"first": first, "count": count} for first, count in lines]}

@@ -1,4 +1,4 @@
-"""Going on after going back: the command for it, and on a terminal the question whether to run it now."""
+"""Continuing the conversation after going back: the command, and on a terminal an offer to run it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def run_client(command: str) -> None:
 
 
 def _can_run(command: str) -> bool:
-    """A person at a terminal, not under an agent, and the client is installed."""
+    """A person is at the terminal, not an agent, and the client is installed."""
     from rewind.cli.output.ask import has_terminal
 
     if not (has_terminal() and sys.stdout.isatty()) or os.environ.get("CLAUDECODE"):

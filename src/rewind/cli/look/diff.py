@@ -134,12 +134,12 @@ def _with_renames(difference: Difference, renames: list[Rename]) -> list[Compari
     moved = {one.old for one in renames} | {one.new for one in renames}
     found = [one for one in _compared(difference) if one.path not in moved]
     for one in renames:
-        read_old = _reading(difference, one.old)
+        read_old = _content_of(difference, one.old)
         found.append(compare(one.new, one.old_entry, one.new_entry, read_old, difference.new.content))
     return sorted(found, key=lambda comparison: comparison.path)
 
 
-def _reading(difference: Difference, path: bytes) -> Read:
+def _content_of(difference: Difference, path: bytes) -> Read:
     return lambda _, entry, limit: difference.old.content(path, entry, limit)
 
 
@@ -151,7 +151,7 @@ def _who(controller: Controller, difference: Difference) -> dict[bytes, list[str
 
 def _groups(controller: Controller, difference: Difference,
             found: list[Comparison]) -> dict[str, list[Comparison]]:
-    """By whom, where that is known."""
+    """Grouped by who changed them, if that is known."""
     who = _who(controller, difference)
     groups: dict[str, list[Comparison]] = {}
     for one in found:

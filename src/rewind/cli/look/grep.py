@@ -46,7 +46,7 @@ summary = "search your prompts, or the code in checkpoints"
 examples = ("rewind grep parser", 'rewind grep -i "clean up"', "rewind grep parser --session 3f2a9c11 --json",
             "rewind grep --code parse_header   # in the files of all checkpoints")
 takes_text = True
-may_be_empty = ("text",)  # told below
+may_be_empty = ("text",)  # `run` reports it
 _AROUND = 40
 _MOST = 500  # matches in code
 
@@ -68,10 +68,10 @@ def run(args: Args) -> int:
         return _search_code(controller, args)
     found = list(controller.search_prompts(args.text, session=args.session, any_case=args.ignore_case))
     return answer(args, {"matches": [_json(one, len(args.text)) for one in found]},
-                  lambda: _print(found, len(args.text)) if found else _tell_nothing("prompt", args))
+                  lambda: _print(found, len(args.text)) if found else _tell_no_match("prompt", args))
 
 
-def _tell_nothing(what: str, args: Args) -> None:
+def _tell_no_match(what: str, args: Args) -> None:
     more = "" if args.ignore_case else " Use -i to ignore case."
     note(f'No {what} contains "{safe(args.text)}".{more}')
 
@@ -82,7 +82,7 @@ def _search_code(controller: Controller, args: Args) -> int:
                         _MOST + 1))
     first = found[:_MOST]
     answer(args, {"matches": [_code_json(one) for one in first], "more": len(found) > _MOST},
-           lambda: _print_code(first) if first else _tell_nothing("file of a checkpoint", args))
+           lambda: _print_code(first) if first else _tell_no_match("file of a checkpoint", args))
     if len(found) > _MOST:
         note(f"These are the first {_MOST:,}. Search for a longer text.")
     note_left_out(damaged)
@@ -101,7 +101,7 @@ def _code_json(found: CodeFound) -> CodeMatch:
 
 
 def command_to(found: Found) -> str:
-    """To before that prompt; empty where nothing leads there."""
+    """The command that goes back to before that prompt; empty if there is none."""
     if found.turn is None:
         return ""
     return f"rewind back {found.total - found.turn + 1} --both --session {found.session.session_id[:8]}"

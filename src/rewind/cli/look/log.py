@@ -102,7 +102,7 @@ def _print(controller: Controller, entries: Iterator[LogEntry], with_patch: bool
 
 
 def _description(entry: LogEntry) -> str:
-    """Unless it is that of the hook at a turn's end: the line with the prompt below says it already."""
+    """Empty at the end of a turn: the line below has its prompt."""
     after_a_turn = entry.record.kind == "auto" and entry.record.trigger.get("event") == "Stop"
     return "" if entry.prompt and after_a_turn else safe(entry.record.description)
 

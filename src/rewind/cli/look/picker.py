@@ -25,7 +25,7 @@ _INTENTS = {"1": BOTH, "2": CODE, "3": CONVERSATION}
 _CHOICES = ("1  Jump: code + conversation", "2  Code only", "3  Conversation only")
 
 
-class _Enough(Exception):
+class _Leave(Exception):
     """The person wants to leave."""
 
 
@@ -33,7 +33,7 @@ def pick(project: str | None) -> int:
     try:
         controller = _open(project)
         return _Picker(controller).run()
-    except _Enough:
+    except _Leave:
         return DONE
 
 
@@ -44,7 +44,7 @@ def _open(project: str | None) -> Controller:
         root = os.path.realpath(project or current_dir())
         print(f"This directory is not protected by Rewind yet: {safe(root)}")
         if not _yes("Protect it now?"):
-            raise _Enough
+            raise _Leave
         with ProgressLine() as progress:
             return Controller.init(root, progress=progress)[0]
 
@@ -54,7 +54,7 @@ def _ask(question: str) -> str:
     line = sys.stdin.readline()
     if not line:
         print()
-        raise _Enough
+        raise _Leave
     return line.strip()
 
 
@@ -74,7 +74,7 @@ class _Picker:
         self.items: list[Item] = []
 
     def run(self) -> int:
-        """Until something was done, or the person has seen enough."""
+        """Until something was done, or the person leaves."""
         show = True
         while True:
             self.items = self.controller.map_by_session().items if show else self.items
@@ -99,7 +99,7 @@ class _Picker:
     # the list
 
     def _list(self, show: bool) -> dict[str, Item]:
-        """The numbers are those of every list; a prompt without a checkpoint goes by its turn."""
+        """The items by number, as in `rewind list`; a prompt without a checkpoint by its turn."""
         wanted = [item for item in self.items if item.kind != NOW and self._matches(item)]
         numbers: dict[str, Item] = {}
         for item in wanted:
@@ -162,7 +162,7 @@ class _Picker:
         intent = _INTENTS.get(answer := _ask("1, 2 or 3; Enter for the list:"))
         if intent is None:
             if answer.lower() in ("q", "quit"):
-                raise _Enough
+                raise _Leave
             return None
         try:
             plan = self.controller.plan(item.target(), intent)

@@ -138,7 +138,7 @@ def print_tree(infos: list[SessionInfo]) -> None:
 
 
 def _name(info: SessionInfo, room: int) -> str:
-    """However short the title is cut, a fork says where it comes from."""
+    """The title is cut, but not where a fork comes from."""
     end = info.where_from if info.name.endswith(info.where_from) else ""
     text = safe(info.name[:len(info.name) - len(end)])
     return cut(text, max(20, room - cells(end))) + end
@@ -173,7 +173,7 @@ def _show(args: Args) -> int:
 
 
 def _index(args: Args) -> SessionIndex:
-    """A transcript that a person names may lie anywhere, and needs no project."""
+    """A transcript that is named by its path may be anywhere, and needs no project."""
     if args.session and (os.sep in args.session or args.session.endswith(".jsonl")):
         return read_index(os.path.abspath(args.session))
     return open_controller(args).session_index(args.session)

@@ -221,7 +221,7 @@ def _file_line(path: bytes, entry: TreeEntry) -> str:
 
 
 def _json(controller: Controller, record: Record, files: bool) -> JsonObject:
-    """The whole record, and what is told beside it."""
+    """The whole record, and what is known besides."""
     difference = _Changed(controller, record).difference
     changes = difference and {key: [path_json(path) for path in getattr(difference, key)]
                               for key in ("added", "modified", "deleted")}

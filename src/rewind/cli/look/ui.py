@@ -49,6 +49,6 @@ def _ready(address: str, args: Args) -> None:
 
 
 def _has_screen() -> bool:
-    """In a terminal without one, `webbrowser` would start a text browser in it."""
+    """Without a screen, `webbrowser` would start a text browser in the terminal."""
     return sys.platform == "darwin" or any(os.environ.get(key) for key in ("DISPLAY", "WAYLAND_DISPLAY",
                                                                            "BROWSER", "WSL_DISTRO_NAME"))

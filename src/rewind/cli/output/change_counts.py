@@ -9,15 +9,15 @@ if TYPE_CHECKING:
     from rewind.checkpoint.changes.turn_changes import Changes
 
 
-def amount(added: int, removed: int, files: int, all_of_them: bool = True) -> str:
-    """Lines where there are any; a binary file or a new mode has none."""
+def amount(added: int, removed: int, files: int, exact: bool = True) -> str:
+    """`+12 −3 in 2 files`; without the lines if there are none, as in a binary file."""
     if added or removed:
-        return f"{lines(added, removed, all_of_them)} in {plural(files, 'file')}"
-    return plural(files, "file") + ("" if all_of_them else ", lines not counted")
+        return f"{lines(added, removed, exact)} in {plural(files, 'file')}"
+    return plural(files, "file") + ("" if exact else ", lines not counted")
 
 
 def amount_of(changes: Changes) -> str:
-    """Nothing where no file changed."""
+    """Empty if no file changed."""
     files = file_count(changes)
     return amount(changes["added"], changes["removed"], files, changes["counted"]) if files else ""
 
@@ -32,7 +32,7 @@ def why_not_all(changes: Changes) -> str:
     return f"counted in {counted:,} of {plural(file_count(changes), 'file')}"
 
 
-def lines(added: int, removed: int, all_of_them: bool = True) -> str:
+def lines(added: int, removed: int, exact: bool = True) -> str:
     plus, minus = f"+{added:,}" if added else "", f"−{removed:,}" if removed else ""
     text = f"{plus} {minus}" if plus and minus else plus or minus
-    return f"at least {text}" if text and not all_of_them else text
+    return f"at least {text}" if text and not exact else text

@@ -29,15 +29,15 @@ _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "
 
 
 def paint(text: str, style: str, stream: TextIO | None = None) -> str:
-    """Text in colour, for the standard output or another stream; as it is without a style, or where colours
-    are not wanted."""
+    """Text in colour, for stdout or another stream; unchanged without a style or where colours are not
+    wanted."""
     wanted = (text and style and (stream or sys.stdout).isatty() and not os.environ.get("NO_COLOR")
               and os.environ.get("TERM") != "dumb")
     return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if wanted else text
 
 
 def visible(line: bytes) -> str:
-    """A line of a file, with everything escaped that could do more than be read; tabs stay."""
+    """A line of a file with its control characters escaped; tabs stay."""
     return "\t".join(shown(part) for part in line.split(b"\t"))
 
 

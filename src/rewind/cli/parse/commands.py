@@ -1,4 +1,4 @@
-"""Which commands there are, and what may stand before one."""
+"""The commands, and the options that may stand before one."""
 
 from __future__ import annotations
 

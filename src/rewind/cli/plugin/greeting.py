@@ -1,5 +1,5 @@
-"""When a session of the client starts: one line if something is wrong. And the line above the prompt, for
-those who want one."""
+"""What the client shows when a session starts, if something is wrong; and an optional line above the
+prompt."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _other_version(mod: str) -> str:
 
 
 def _first_problem(home: str, start: str, environ: Mapping[str, str]) -> str | None:
-    """Never a warning: all is well enough then."""
+    """Empty if there are only warnings."""
     found = next((one for one in examine(home, start, environ) if one.status == PROBLEM), None)
     return f"Rewind: {found.message} {found.fix}".strip() if found else None
 

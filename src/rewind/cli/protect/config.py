@@ -75,7 +75,7 @@ def arguments(parser: Parser) -> None:
 def run(args: Args) -> int:
     place = _Place(args)
     hooks = hook_options.are_given(args)
-    wanted = dict(_split(text) for text in args.set)  # of one that is given twice, the last counts
+    wanted = dict(_split(text) for text in args.set)  # if a key is given twice, the last value counts
     if args.tier:
         wanted["tier"] = args.tier
     mode = wanted.pop(MODE, "") if place.project and not args.everywhere else ""
@@ -97,13 +97,13 @@ def run(args: Args) -> int:
     changed = hook_options.change_hooks(args, place.home, place.project) if hooks else []
     _report(changes, changed, args)
     if not hooks and any(change.key == "tier" for change in changes):
-        hook_options.tell_other_tier(place.home, place.project)
+        hook_options.tell_missing_hooks(place.home, place.project)
     return PARTIAL if any(one.problem for one in changed) else DONE
 
 
 def _move(args: Args, place: _Place, mode: str) -> int:
-    """Of one project, where its checkpoints are is no setting: they are moved."""
-    _Change(place, MODE, mode)  # a value that is none is refused
+    """For one project this is not a setting: its checkpoints are moved."""
+    _Change(place, MODE, mode)  # refuses an invalid value
     project = place.project
     assert project is not None
     is_there = project.mode == mode
@@ -117,7 +117,7 @@ def _move(args: Args, place: _Place, mode: str) -> int:
 
 
 class _Place:
-    """The files that count here."""
+    """The configuration files that apply here."""
 
     def __init__(self, args: Args) -> None:
         self.project: Project | None = None
@@ -150,7 +150,7 @@ def _split(text: str) -> tuple[str, str]:
 
 
 class _Change:
-    """One change, checked when it is made: either all of them are written or none."""
+    """One change. All are checked before the first is written, so all of them are written or none."""
 
     def __init__(self, place: _Place, key: str, text: str | None) -> None:
         self.key = key

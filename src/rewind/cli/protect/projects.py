@@ -1,4 +1,4 @@
-"""List all your projects that have checkpoints, also those whose directory is gone.
+"""List all your projects that have checkpoints, including those whose directory is gone.
 
 The checkpoints of a project that is gone can be written to another directory:
 `rewind -C /path/that/was restore last --to DIR`. If another project is at that path now, name the

@@ -12,7 +12,7 @@ examples = ("rewind version", "rewind version --json")
 
 
 def arguments(parser: Parser) -> None:
-    """It has none of its own."""
+    """It has no options of its own."""
 
 
 def run(args: Args) -> int:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 _GAP = "  "
 _HERE = "◀ here"
 _ROOM = 20  # columns that a text has at least
-_WIDE = 100  # columns that it has before names are shown; so a wider terminal never means a shorter text
-_WHOLE = 10_000  # characters of a prompt within a sentence: here the terminal decides
+_WIDE = 100  # columns that a text has before names are shown, so that a wider terminal never shortens it
+_WHOLE = 10_000  # characters of a quoted prompt; the width of the terminal limits it instead
 _KINDS = {"manual": "Saved by hand", "initial": "First checkpoint", "backup": "Backup", "auto": "Checkpoint"}
 _STYLES = {"graph": "blue", "turn": "dim", "age": "dim", "session": "dim", "name": "dim"}
 _TO_THE_RIGHT = ("number", "age")
@@ -31,7 +31,7 @@ class Cells:
     def __init__(self, row: MapRow, text: str, graph: str, several: bool, now: float, place: str,
                  running: bool) -> None:
         self.row = row
-        self.place = place  # the work tree or lane it is of, if that is not the one that is asked about
+        self.place = place  # its work tree or lane, if it is another one
         self.text = text
         self.number = "" if row.number is None else str(row.number)
         self.graph = graph
@@ -105,12 +105,12 @@ def _line(one: Cells, columns: list[str], widths: dict[str, int]) -> list[str]:
 
 
 def _needed(one: Cells, beside: int) -> int:
-    """A text with nothing beside it has that room as well."""
+    """The columns of a text; without changes beside it, it has their column as well."""
     return cells(one.text) + cells(_tail(one)) - (0 if one.changes else len(_GAP) + beside)
 
 
 def _tail(one: Cells) -> str:
-    """What stays, however short the text is cut."""
+    """The end of the text, which is never cut."""
     place = f" (in {safe(one.place)})" if one.place else ""
     return f" {_HERE}" if one.row.here else f" (rewound){place}" if one.row.abandoned else place
 
@@ -164,7 +164,7 @@ def _changes_cell(one: Cells, width: int) -> str:
 
 
 def changed(row: MapRow, running: bool) -> str:
-    """`+12 −3 in 2 files`; `!` before it where much was deleted. `running`: a turn of its session is."""
+    """`+12 −3 in 2 files`, with `!` if much was deleted. `running`: a turn of its session is running."""
     if row.changes is None and row.kind == "turn" and not row.after:
         return "running" if running else "unfinished"
     if row.changes is None:
