@@ -1,4 +1,4 @@
-"""Futures at the keyboard: how each is shown, compared, brought home and taken away."""
+"""Forks with a directory of their own: how each is shown, compared, adopted and removed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def line(lane: Lane, marked: bool = False) -> Text:
 
 
 async def adopt(app: Frame, lane: Lane) -> bool:
-    """Its code, merged into the code of now, and its conversation."""
+    """Merge its code into the current code, and bring its conversation."""
     def saved(controller: Controller, progress: Progress) -> bool:
         controller.save_lane(controller.lane(lane.name))
         return True
@@ -83,7 +83,7 @@ async def compare(app: Frame, lanes: list[Lane]) -> bool:
 
 
 class CompareScreen(Dialog[bool]):
-    """Dismissed with whether a command was run, for the list shows how it ended."""
+    """Dismissed with whether a command was run, because the list shows how it ended."""
 
     DEFAULT_CSS = """
     CompareScreen > .box { width: 110; height: 90%; }
@@ -150,7 +150,7 @@ def _ended(one: Ran) -> Text:
 
 
 class Running(Working):
-    """A command in one after the other; Esc stops it, and what did not run yet is left out."""
+    """Run a command in one fork after the other; Esc stops it and leaves out the rest."""
 
     BINDINGS = [("escape,q", "stop")]
     may_be_stopped = True

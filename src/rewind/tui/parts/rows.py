@@ -50,7 +50,7 @@ def rows_of(items: list[Item], wanted: str = "", opened: Set[Key] = frozenset(),
 
 
 def folded_at_first(items: list[Item]) -> set[Key]:
-    """In a long list, all sessions but the last two and the one that the project stands on."""
+    """In a long list, all sessions except the last two and the one that the project stands on."""
     if len(items) <= _MANY:
         return set()
     last = list(dict.fromkeys(item.session_id for item in reversed(items) if item.session_id))[:2]
@@ -97,7 +97,7 @@ def _is_node(row: Row) -> bool:
 
 
 def _matching(items: list[Item], words: list[str]) -> list[Item]:
-    """Every word must occur; the sessions of what is left stay as headings."""
+    """The items with every word, and their sessions as headings."""
     hits = [item for item in items if item.kind != NOW and all(word in _searched(item) for word in words)]
     sessions = {item.session_id for item in hits if item.session_id}
     chosen = {id(item) for item in hits}
@@ -182,7 +182,7 @@ def _session(text: Text, row: Row) -> None:
     title, _, turn = row.item.text.partition(" · from turn ")
     text.append(f"{row.item.letter} " if row.item.letter else "", _colour(row.item))
     text.append(f"{plural(row.hidden, 'row')} · " if row.hidden else "", "dim")
-    text.append(f"from turn {turn} · " if turn else "", "magenta")  # in front, where it is not cut off
+    text.append(f"from turn {turn} · " if turn else "", "magenta")  # first, where it is not cut off
     text.append(one_line(title) or "(no title)", f"{archived}bold")
     text.append("" if row.item.depth else f" · {info.file.profile.name}", "dim")
     if info.running:

@@ -31,7 +31,7 @@ _NOTHING = "Nothing differs here. n: what changed since; Esc: back."
 
 
 class DiffScreen(Screen[bool]):
-    """Dismissed with whether something was brought back. With two items, the difference between them."""
+    """With two items, the difference between them. Dismissed with whether something was brought back."""
 
     DEFAULT_CSS = """
     DiffScreen #title { height: 1; background: $panel; padding: 0 1; }
@@ -120,7 +120,7 @@ class DiffScreen(Screen[bool]):
         self.load()
 
     def action_undo(self) -> None:
-        """The last operation, as in the list: what was brought back a moment ago."""
+        """Undo the last operation, such as bringing back a moment ago."""
         self.app.expect_dialog()
         self.run_flow(flows.undo_restore(self.app))
 
@@ -163,7 +163,7 @@ class DiffScreen(Screen[bool]):
 
 
 def span_since(controller: Controller, item: Item) -> Span:
-    """What going back there would take away."""
+    """What going back there would undo."""
     name = checkpoint_name_of(controller, item)
     return Span(name, None) if name else Span(None, None, "No checkpoint is from before it.")
 

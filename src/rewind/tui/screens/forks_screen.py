@@ -106,9 +106,9 @@ class ForksScreen(Dialog[bool]):
     async def go_on(self) -> None:
         info, lane = self._chosen(), self._lane()
         if info:
-            await flows.go_on_with(self.app, info.name, lambda c, p: c.resume_command(info))
+            await flows.continue_with(self.app, info.name, lambda c, p: c.resume_command(info))
         elif lane:
-            await flows.go_on_with(self.app, lane.name, lambda c, p: c.lane_resume(c.lane(lane.name)))
+            await flows.continue_with(self.app, lane.name, lambda c, p: c.lane_resume(c.lane(lane.name)))
 
     # forks with a directory
 
