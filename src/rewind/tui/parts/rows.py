@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from rewind.controller import CHECKPOINT, EDIT, LANE, NOW, OPERATION, PROMPT, SESSION, lane_shape
-from rewind.graph import NODE, lanes
+from rewind.graph import NODE, lanes, nearest_shown
 from rewind.tui.parts.screen_words import signed
 from rewind.words import file_count, is_large_deletion, one_line, plural, short_age
 
 if TYPE_CHECKING:
     from rewind.checkpoint.map.by_session import Item
-    from rewind.checkpoint.map.turn_map import MapRow
 
 Key = tuple[str, ...]
 
@@ -76,19 +75,13 @@ def _unfolded(items: list[Item], opened: Set[Key], folded: Set[Key]) -> list[Row
 
 def _lanes(rows: list[Row]) -> list[str]:
     shown = {id(row.item.row) for row in rows if row.item.row and _is_node(row)}
-
-    def visible(row: MapRow | None) -> int | None:
-        while row is not None and id(row) not in shown:
-            row = row.parent
-        return id(row) if row is not None else None
-
     pairs: list[tuple[Hashable, Hashable | None] | None] = []
     for row in reversed(rows):
         own = row.item.row
         if row.item.kind == NOW:
-            pairs.append(("now", visible(own)))
+            pairs.append(("now", nearest_shown(own, shown)))
         else:
-            pairs.append((id(own), visible(own.parent)) if own and _is_node(row) else None)
+            pairs.append((id(own), nearest_shown(own.parent, shown)) if own and _is_node(row) else None)
     return [lane.translate(_TURNED) for lane in lanes(pairs)[::-1]]
 
 

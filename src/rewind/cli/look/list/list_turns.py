@@ -7,7 +7,7 @@ import time
 from rewind.cli.output.change_counts import amount_of
 from rewind.cli.output.columns import cells, cut, cut_quote, terminal_width
 from rewind.cli.output.style import paint
-from rewind.graph import lanes
+from rewind.graph import lanes, nearest_shown
 from rewind.words import age, and_more, file_count, is_large_deletion, one_line, safe
 
 TYPE_CHECKING = False
@@ -64,14 +64,7 @@ def running_turns(controller: Controller, rows: list[MapRow]) -> set[str]:
 
 def graph_of(rows: list[MapRow]) -> list[str]:
     shown = {id(row) for row in rows}
-
-    def parent_of(row: MapRow) -> int | None:
-        at = row.parent
-        while at is not None and id(at) not in shown:
-            at = at.parent
-        return id(at) if at is not None else None
-
-    return lanes([None if row.op else (id(row), parent_of(row)) for row in rows])
+    return lanes([None if row.op else (id(row), nearest_shown(row.parent, shown)) for row in rows])
 
 
 def print_lines(found: list[Cells]) -> None:
