@@ -18,7 +18,6 @@ from rewind.cli.branch.futures import (
     bring_back,
     compare,
     print_lanes,
-    remove_lanes,
     show_lane,
     split_lanes,
 )
@@ -139,15 +138,24 @@ def _promote(args: Args, controller: Controller) -> int:
 
 
 def _delete(args: Args, controller: Controller) -> int:
-    lanes, args.names = split_lanes(controller, args.names)
-    if lanes:
-        remove_lanes(args, controller, lanes)
-        if not args.names:
-            return 0
-    infos = controller.delete_forks(args.names, dry_run=args.dry_run)
-    what = f"{'Would move' if args.dry_run else 'Moved'} {plural(len(infos), 'fork')} to the trash:"
-    way_back = [] if args.dry_run else ["To bring one back: rewind forks undelete ID"]
-    return _answer(args, infos, "\n".join([what, *(f"  {info.session_id}" for info in infos)]), *way_back)
+    lanes, names = split_lanes(controller, args.names)
+    # Checked before the first of them is removed.
+    infos = controller.delete_forks(names, dry_run=True) if names else []
+    for lane in lanes:
+        controller.remove_lane(lane, force=args.force, dry_run=args.dry_run)
+    if infos and not args.dry_run:
+        controller.delete_forks(names)
+    removed, moved = ("Would remove", "Would move") if args.dry_run else ("Removed", "Moved")
+    lines = [f"{removed} {lane.name}  {safe(lane.dir)}" for lane in lanes]
+    if infos:
+        lines += [f"{moved} {plural(len(infos), 'fork')} to the trash:",
+                  *(f"  {info.session_id}" for info in infos)]
+    notes = ["The checkpoints stay. To bring a fork back: rewind forks undelete NAME"] if lanes else []
+    notes += ["To bring one back: rewind forks undelete ID"] if infos else []
+    ids = [*(lane.session_id for lane in lanes), *(info.session_id for info in infos)]
+    return answer(args, {"action": args.action, "dryRun": args.dry_run, "sessions": ids,
+                         **({"lanes": [lane.name for lane in lanes]} if lanes else {})},
+                  "\n".join(lines), *([] if args.dry_run else notes))
 
 
 def _undelete(args: Args, controller: Controller) -> int:

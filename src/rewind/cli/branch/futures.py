@@ -68,7 +68,7 @@ def compare(args: Args, controller: Controller) -> int:
     return DONE
 
 
-# adopt, remove
+# adopt, bring back
 
 def adopt(args: Args, controller: Controller) -> int:
     lane = controller.lane(args.names[0])
@@ -88,16 +88,6 @@ def split_lanes(controller: Controller, names: list[str]) -> tuple[list[Lane], l
     return lanes, others
 
 
-def remove_lanes(args: Args, controller: Controller, lanes: list[Lane]) -> None:
-    for lane in lanes:
-        controller.remove_lane(lane, force=args.force, dry_run=args.dry_run)
-    if args.dry_run:
-        _answer(args, lanes, "Would remove")
-    else:
-        _answer(args, lanes, "Removed",
-              "The checkpoints stay. To bring a fork back: rewind forks undelete NAME")
-
-
 def bring_back(args: Args, controller: Controller) -> bool:
     """Bring back a removed fork with a directory; False if it is none."""
     lane = next((one for one in controller.removed_lanes()
@@ -105,11 +95,6 @@ def bring_back(args: Args, controller: Controller) -> bool:
     if lane is None:
         return False
     controller.bring_back_lane(lane)
-    _answer(args, [lane], "Brought back")
+    answer(args, {"action": args.action, "dryRun": False, "lanes": [lane.name],
+                  "sessions": [lane.session_id]}, f"Brought back {lane.name}  {safe(lane.dir)}")
     return True
-
-
-def _answer(args: Args, lanes: list[Lane], done: str, *notes: str) -> None:
-    answer(args, {"action": args.action, "dryRun": args.dry_run, "lanes": [lane.name for lane in lanes],
-                  "sessions": [lane.session_id for lane in lanes]},
-           "\n".join(f"{done} {lane.name}  {safe(lane.dir)}" for lane in lanes), *notes)
