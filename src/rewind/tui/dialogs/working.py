@@ -3,6 +3,7 @@ progress."""
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from textual.screen import ModalScreen
 from textual.widgets import ProgressBar, Static
 
 from rewind.errors import RewindError
+from rewind.words import safe
 
 if TYPE_CHECKING:
     from rewind.snapshot.scan.build import Progress
@@ -30,8 +32,8 @@ class Failure:
         if isinstance(error, RewindError):
             self.message, self.hint = error.message, error.hint
         elif isinstance(error, OSError):
-            where = f": {error.filename!s}" if error.filename else ""
-            self.message = f"{error.strerror or error}{where}"
+            where = f": {os.fsdecode(error.filename)}" if error.filename else ""
+            self.message = safe(f"{error.strerror or error}{where}")
             self.hint = "Fix what the message names, then try again."
         else:
             self.message = f"This is a bug in Rewind ({type(error).__name__}: {error})."
