@@ -7,12 +7,12 @@ who changed what: an editing tool of the agent, shell commands, or you between t
 
 from __future__ import annotations
 
-import shutil
 import sys
 from typing import TYPE_CHECKING, BinaryIO
 
 from rewind.cli.every_command import Args, Parser, note, open_controller, print_json
 from rewind.cli.output.change_lines import rename_text, renames_in
+from rewind.cli.output.columns import terminal_width
 from rewind.cli.output.diffstat import stat_lines, total_line
 from rewind.cli.output.pager import add_pager_option, paged
 from rewind.cli.output.patch import for_terminal, patch
@@ -116,7 +116,7 @@ def _print_names(difference: Difference) -> None:
 def _print_stat(controller: Controller, difference: Difference) -> None:
     if not difference.changes:
         return
-    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
+    columns = terminal_width() if sys.stdout.isatty() else 80
     renames = renames_in(difference)
     found = _with_renames(difference, renames)
     labels = {one.new: rename_text(one) for one in renames}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import time
 from typing import TYPE_CHECKING
 
 from rewind.cli.every_command import Args, Parser, note, open_controller
 from rewind.cli.output.change_counts import amount
-from rewind.cli.output.columns import cells, cut
+from rewind.cli.output.columns import cells, cut, terminal_width
 from rewind.cli.output.style import paint
 from rewind.errors import RewindError, UsageError
 from rewind.fast import quickjson
@@ -145,5 +144,5 @@ def _line(event: Event) -> str:
 
 
 def _fitted(text: str, beside: str) -> str:
-    room = shutil.get_terminal_size().columns - 1 - cells(f"HH:MM:SS  checkpoint  {beside}")
+    room = terminal_width() - 1 - cells(f"HH:MM:SS  checkpoint  {beside}")
     return cut(one_line(text), max(20, room) if sys.stdout.isatty() else 1000)
