@@ -33,5 +33,12 @@ class AgentSession:
         finally:
             controller.close()
 
+    def prompts_of(self, fork: dict[str, Any]) -> list[str]:
+        """As the agent reads them."""
+        raise NotImplementedError
+
+    def has(self, fork: dict[str, Any]) -> bool:
+        return Path(fork["path"]).exists()
+
     def read(self) -> str:
         return (self.cli.project / "a.txt").read_text()

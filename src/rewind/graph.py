@@ -4,7 +4,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable, Sequence, Set
+    from typing import Any
 
 NODE, PASS, NONE = "●", "│", " "
 _WIDEST = 6
@@ -37,6 +38,13 @@ def lanes(rows: Sequence[tuple[Hashable, Hashable | None] | None]) -> list[str]:
         if key not in texts:
             texts[key] = _text(piece, min(widest, _WIDEST))
     return [texts["".join(piece)] for piece in pieces]
+
+
+def nearest_shown(row: Any, shown: Set[int]) -> int | None:
+    """The id of a row, or of the nearest row that it came from, which is among those that are shown."""
+    while row is not None and id(row) not in shown:
+        row = row.parent
+    return None if row is None else id(row)
 
 
 def _free(waiting: list[Hashable | None]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 TYPE_CHECKING = False
@@ -97,10 +98,15 @@ def shown(path: bytes) -> str:
 
 
 def safe(text: str, kept: str = "") -> str:
-    """Text from a record or a transcript, for a terminal: on one line, nothing that can steer it."""
+    """Text from a record or a transcript, for a terminal: nothing in it can steer the terminal."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in kept else _escaped(c) for c in text)
+
+
+def one_line(text: str) -> str:
+    """The same for text with line breaks, which become spaces."""
+    return safe(" ".join(text.split()))
 
 
 def safe_lines(text: str) -> str:
@@ -128,6 +134,19 @@ def quoted(text: str, longest: int = 60) -> str:
 
 def shortened(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[:longest - 1] + "…"
+
+
+def from_home(path: str) -> str:
+    """A path as people write it, with `~` for their home; safe for a terminal."""
+    own = os.path.expanduser("~")
+    home = next((home for home in (own, os.path.realpath(own)) if path.startswith(home + os.sep)), "")
+    return safe("~" + path[len(home):] if home else path)
+
+
+def file_count(changes: Mapping[str, Any]) -> int:
+    """How many files changed, with those that are not listed."""
+    count: int = len(changes["files"]) + changes["more"]
+    return count
 
 
 _MANY_LINES = 100

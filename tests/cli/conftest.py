@@ -16,6 +16,8 @@ from rewind.checkpoint.project.state import State
 from rewind.cli.main import main
 from rewind_cli import Arg, Result, Rewind
 
+pytest.register_assert_rewrite("cli.any_agent")
+
 
 class InProcess(Rewind):
     """Everything that `Rewind` can do, without starting a process."""

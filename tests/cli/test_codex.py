@@ -9,15 +9,10 @@ from typing import Any
 import pytest
 
 from agent_session import AgentSession
-from chat_scene import Scene
+from cli.any_agent import AnyAgent
 from cli.conftest import InProcess
-from rewind.checkpoint.conversations.which_session import session_at
-from rewind.controller import Controller
-from rewind.transcript.turns.turn_blocks import for_page
-from rewind.transcript.turns.turn_index import open_turns
-from rewind.transcript.turns.turn_pages import read_turns
 from rewind_cli import Rewind
-from rollouts import Talk, folder, lines_of
+from rollouts import Talk, lines_of
 
 
 class Thread(AgentSession):
@@ -37,9 +32,12 @@ class Thread(AgentSession):
         self.talk.event("task_complete", turn_id=turn)
         self.talk.write(self.cli.home)
 
+    def prompts_of(self, fork: dict[str, Any]) -> list[str]:
+        return prompts(fork["path"])
+
 
 @pytest.fixture
-def thread(cli: InProcess) -> Thread:
+def session(cli: InProcess) -> Thread:
     found = Thread(cli)
     (cli.project / "a.txt").write_text("0")
     for number in (1, 2, 3):
@@ -53,52 +51,26 @@ def prompts(path: str) -> list[str]:
             if r["payload"].get("type") == "item_completed" and r["payload"]["item"]["type"] == "UserMessage"]
 
 
-@pytest.mark.parametrize("n", [1, 2, 3])
-def test_back_both_brings_code_and_conversation_to_one_moment(thread: Thread, cli: InProcess, n: int) -> None:
-    before = thread.path.read_bytes()
-    found = cli.json("back", str(n), "--both")
-    assert thread.read() == str(3 - n) and found["code"]["exact"]
-    assert [p["text"] for p in found["prompts"]] == [f"prompt {i}" for i in range(4 - n, 4)]
-    fork = found["fork"]
-    assert prompts(fork["path"]) == [f"prompt {i}" for i in range(1, 4 - n)]
-    assert fork["resume"] == f"cd {cli.project} && codex resume {fork['session_id']}"
-    assert Path(fork["path"]).parent == folder(cli.home) and thread.path.read_bytes() == before
-    cli.ok("undo-restore")
-    assert thread.read() == "3" and not Path(fork["path"]).exists()
-    cli.ok("redo")
-    assert thread.read() == str(3 - n) and Path(fork["path"]).exists()
+class TestCodex(AnyAgent):
+    agent, resume = "codex", "codex resume"
+    why_not_in_place = "none is rewritten in place"
+    fork_title = "prompt 1"
+    tool = ("exec_command", "did echo 2")
 
 
-def test_sessions_and_their_turns_are_shown(thread: Thread, cli: InProcess) -> None:
+def test_sessions_and_their_turns_are_shown(session: Thread, cli: InProcess) -> None:
     one, = cli.json("sessions", "list")["sessions"]
     assert (one["session_id"], one["agent"], one["title"], one["turns"]) == (
-        thread.talk.id, "codex", "prompt 1", 3)
-    shown = cli.json("sessions", "show", thread.talk.id[:8])
+        session.talk.id, "codex", "prompt 1", 3)
+    shown = cli.json("sessions", "show", session.talk.id[:8])
     assert [turn["prompt"] for turn in shown["turns"]] == ["prompt 1", "prompt 2", "prompt 3"]
     assert shown["agent"] == "codex"
 
 
-def test_a_fork_is_listed_below_its_parent_and_can_be_deleted_and_brought_back(
-        thread: Thread, cli: InProcess) -> None:
-    fork = cli.json("back", "1")["fork"]
-    found = {s["session_id"]: s for s in cli.json("sessions", "list")["sessions"]}
-    assert found[fork["session_id"]]["parentSessionId"] == thread.talk.id
-    cli.ok("forks", "delete", fork["session_id"])
-    assert not Path(fork["path"]).exists()
-    cli.ok("undo-restore")
-    assert prompts(fork["path"]) == ["prompt 1", "prompt 2"]
-
-
-def test_a_checkpoint_is_restored_after_the_rollout_is_gone(thread: Thread, cli: InProcess) -> None:
-    thread.path.unlink()
-    fork = cli.json("restore", "last", "--context-only")["fork"]
-    assert prompts(fork["path"]) == ["prompt 1", "prompt 2", "prompt 3"]
-
-
 def test_a_checkpoint_holds_the_whole_of_a_conversation_that_began_in_another_file(
-        thread: Thread, cli: InProcess) -> None:
-    talk = thread.talk
-    original = thread.path
+        session: Thread, cli: InProcess) -> None:
+    talk = session.talk
+    original = session.path
     other = Thread(cli, first=talk.starts[2], base=talk.reference(talk.starts[2]), forked_from_id=talk.id)
     other.do("prompt 4", "4")
     path = other.path
@@ -108,13 +80,6 @@ def test_a_checkpoint_holds_the_whole_of_a_conversation_that_began_in_another_fi
     fork = cli.json("restore", "last", "--context-only")["fork"]
     assert prompts(fork["path"]) == ["prompt 1", "prompt 2", "prompt 4"]
     assert path.exists()
-
-
-def test_in_place_is_refused_with_the_reason(thread: Thread, cli: InProcess) -> None:
-    before = thread.path.read_bytes()
-    for words in (["back", "1", "--in-place"], ["back", "1", "--in-place", "--force"]):
-        assert "none is rewritten in place" in cli.fails(1, *words)
-    assert thread.path.read_bytes() == before and thread.read() == "3"
 
 
 def test_the_code_comes_back_where_the_conversation_cannot(cli: InProcess) -> None:
@@ -128,29 +93,6 @@ def test_the_code_comes_back_where_the_conversation_cannot(cli: InProcess) -> No
                  if c["trigger"].get("event") == "UserPromptSubmit")
     cli.ok("restore", asked, "--code-only")
     assert thread.read() == "0"
-
-
-def test_sessions_of_two_agents_side_by_side(thread: Thread, cli: InProcess) -> None:
-    scene = Scene(cli)
-    scene.say("to Claude")
-    agents = {s["agent"]: s["session_id"] for s in cli.json("sessions", "list")["sessions"]}
-    assert agents == {"codex": thread.talk.id, "claude": scene.session}
-    assert "codex resume" in cli.json("back", "1", "--session", agents["codex"])["fork"]["resume"]
-    scene.say("more")
-    assert "claude --resume" in cli.json("back", "1", "--session", agents["claude"])["fork"]["resume"]
-
-
-def test_what_was_said_is_shown_turn_by_turn(thread: Thread, cli: InProcess) -> None:
-    controller = Controller(str(cli.project))
-    try:
-        found = session_at(str(thread.path), controller.project.home)
-        index = open_turns(found.path, found.profile, controller.state.derived)
-        turn, = read_turns(index, 2, 2, for_page())
-    finally:
-        controller.close()
-    kinds = [(block["kind"], block.get("name"), block.get("result")) for block in turn.blocks]
-    assert kinds == [("tool", "exec_command", "did echo 2"), ("text", None, None)]
-    assert turn.prompt == "prompt 2" and turn.blocks[1]["text"] == "To prompt 2"
 
 
 def test_a_prompt_typed_while_a_turn_ran_is_taken_back_alone(cli: InProcess) -> None:
@@ -170,8 +112,8 @@ def test_a_prompt_typed_while_a_turn_ran_is_taken_back_alone(cli: InProcess) -> 
     assert prompts(cli.json("back", "2", "--both")["fork"]["path"]) == [] and thread.read() == "0"
 
 
-def test_a_shared_thread_goes_on_in_another_home(thread: Thread, cli: InProcess, tmp_path: Path) -> None:
-    cli.ok("share", thread.talk.id, str(tmp_path / "s.tar.gz"))
+def test_a_shared_thread_goes_on_in_another_home(session: Thread, cli: InProcess, tmp_path: Path) -> None:
+    cli.ok("share", session.talk.id, str(tmp_path / "s.tar.gz"))
     (tmp_path / "bob").mkdir()
     (tmp_path / "review").mkdir()
     there = Rewind(tmp_path / "review", tmp_path / "bob")

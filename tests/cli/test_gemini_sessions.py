@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agent_session import AgentSession
-from chat_scene import Scene
+from cli.any_agent import AnyAgent
 from cli.conftest import InProcess
-from oplogs import Talk, chats, line, prompts_in, second_reader
+from oplogs import Talk, line, prompts_in, second_reader
 from rewind.agents.registry import profile_named
 from rewind.controller import Controller
 from rewind.transcript.read.index import read_index
@@ -38,6 +39,9 @@ class Session(AgentSession):
         said = [m["id"] for m in self.talk.messages if m["content"] == [{"text": text}]]
         self.talk.rewind(said[0])
 
+    def prompts_of(self, fork: dict[str, Any]) -> list[str]:
+        return prompts(fork["path"])
+
 
 @pytest.fixture
 def session(cli: InProcess) -> Session:
@@ -52,21 +56,16 @@ def prompts(path: str) -> list[str]:
     return prompts_in(second_reader(Path(path).read_bytes()))
 
 
-@pytest.mark.parametrize("n", [1, 2])
-def test_back_both_brings_code_and_conversation_to_one_moment(
-        session: Session, cli: InProcess, n: int) -> None:
-    before = session.path.read_bytes()
-    found = cli.json("back", str(n), "--both")
-    assert session.read() == str(3 - n) and found["code"]["exact"]
-    assert [p["text"] for p in found["prompts"]] == [f"prompt {i}" for i in range(4 - n, 4)]
-    fork = found["fork"]
-    assert prompts(fork["path"]) == [f"prompt {i}" for i in range(1, 4 - n)]
-    assert fork["resume"] == f"cd {cli.project} && gemini --resume {fork['session_id']}"
-    assert Path(fork["path"]).parent == chats(cli.home, cli.project) and session.path.read_bytes() == before
-    cli.ok("undo-restore")
-    assert session.read() == "3" and not Path(fork["path"]).exists()
-    cli.ok("redo")
-    assert session.read() == str(3 - n) and Path(fork["path"]).exists()
+class TestGemini(AnyAgent):
+    agent, resume = "gemini", "gemini --resume"
+    why_not_in_place = "does not tell which of them are open, so none is rewritten in place"
+    fork_title = "[Fork] prompt 1"
+    tool = ("write_file", "Done.")
+
+    @pytest.mark.parametrize("n", [1, 2])
+    def test_back_both_brings_code_and_conversation_to_one_moment(
+            self, session: AgentSession, cli: InProcess, n: int) -> None:
+        super().test_back_both_brings_code_and_conversation_to_one_moment(session, cli, n)
 
 
 def test_before_the_first_prompt_the_code_comes_back_and_a_new_session_is_named(
@@ -130,15 +129,6 @@ def test_what_is_remembered_of_turns_follows_whatever_the_log_says_next(
         controller.close()
 
 
-def test_a_checkpoint_is_restored_after_the_client_deleted_the_session(
-        session: Session, cli: InProcess) -> None:
-    session.path.unlink()
-    fork = cli.json("restore", "last", "--context-only")["fork"]
-    assert prompts(fork["path"]) == ["prompt 1", "prompt 2", "prompt 3"]
-    found = {s["session_id"]: s for s in cli.json("sessions", "list")["sessions"]}
-    assert found[fork["session_id"]]["parentSessionId"] == session.talk.id
-
-
 def test_a_checkpoint_from_before_gemini_went_back_itself_still_has_its_place(
         session: Session, cli: InProcess) -> None:
     session.go_back_before("prompt 2")
@@ -157,13 +147,6 @@ def test_a_turns_changes_are_its_tools(session: Session, cli: InProcess) -> None
     assert found.edited == {str(cli.project / "a.txt"): ["write_file"]}
 
 
-def test_in_place_is_refused_with_the_reason(session: Session, cli: InProcess) -> None:
-    before = session.path.read_bytes()
-    for words in (["back", "1", "--in-place"], ["back", "1", "--in-place", "--force"]):
-        assert "does not tell which of them are open, so none is rewritten in place" in cli.fails(1, *words)
-    assert session.path.read_bytes() == before and session.read() == "3"
-
-
 def test_the_code_comes_back_where_the_conversation_cannot(session: Session, cli: InProcess) -> None:
     session.talk.lines.append(line({"$branch": {"from": 1}}))
     assert session.path.exists()
@@ -173,14 +156,6 @@ def test_the_code_comes_back_where_the_conversation_cannot(session: Session, cli
                  if c["trigger"].get("event") == "UserPromptSubmit")
     cli.ok("restore", asked, "--code-only")
     assert session.read() == "2"
-
-
-def test_sessions_of_two_agents_side_by_side(session: Session, cli: InProcess) -> None:
-    scene = Scene(cli)
-    scene.say("to Claude")
-    agents = {s["agent"]: s["session_id"] for s in cli.json("sessions", "list")["sessions"]}
-    assert agents == {"gemini": session.talk.id, "claude": scene.session}
-    assert "gemini --resume" in cli.json("back", "1", "--session", agents["gemini"])["fork"]["resume"]
 
 
 def test_a_fork_is_resumed_where_the_session_began(session: Session, cli: InProcess) -> None:

@@ -10,14 +10,9 @@ from typing import Any
 import pytest
 
 from agent_session import AgentSession
-from chat_scene import Scene
+from cli.any_agent import AnyAgent
 from cli.conftest import InProcess
 from opencode_sessions import Line, Talk, fake_client, folder, tool
-from rewind.checkpoint.conversations.which_session import session_at
-from rewind.controller import Controller
-from rewind.transcript.turns.turn_blocks import for_page
-from rewind.transcript.turns.turn_index import open_turns
-from rewind.transcript.turns.turn_pages import read_turns
 from rewind_cli import Rewind
 
 
@@ -48,8 +43,7 @@ class Session(AgentSession):
         self.talk.answer(asked, {"type": "text", "text": f"To {text}"})
         self.save("Stop", promptId=asked)
 
-
-    def given(self, fork: Line) -> list[str]:
+    def prompts_of(self, fork: Line) -> list[str]:
         """The prompts of a fork as opencode has got it."""
         data = json.loads((self.imported / f"{fork['session_id']}.json").read_text())
         assert data["cwd"] == str(self.cli.project) and data["info"]["id"] == fork["session_id"]
@@ -74,33 +68,11 @@ def session(cli: InProcess, imported: Path) -> Session:
     return found
 
 
-@pytest.mark.parametrize("n", [1, 2, 3])
-def test_back_both_brings_code_and_conversation_to_one_moment(
-        session: Session, cli: InProcess, n: int) -> None:
-    before = session.path.read_bytes()
-    found = cli.json("back", str(n), "--both")
-    assert session.read() == str(3 - n) and found["code"]["exact"]
-    assert [p["text"] for p in found["prompts"]] == [f"prompt {i}" for i in range(4 - n, 4)]
-    fork = found["fork"]
-    assert session.given(fork) == [f"prompt {i}" for i in range(1, 4 - n)]
-    assert fork["resume"] == f"cd {cli.project} && opencode -s {fork['session_id']}"
-    assert session.path.read_bytes() == before
-    cli.ok("undo-restore")
-    assert session.read() == "3" and not session.has(fork)
-    cli.ok("redo")
-    assert session.read() == str(3 - n) and session.given(fork) == [f"prompt {i}" for i in range(1, 4 - n)]
-
-
-def test_a_fork_is_listed_below_its_parent_and_can_be_deleted_and_brought_back(
-        session: Session, cli: InProcess) -> None:
-    fork = cli.json("back", "1")["fork"]
-    found = {s["session_id"]: s for s in cli.json("sessions", "list")["sessions"]}
-    assert found[fork["session_id"]]["parentSessionId"] == session.talk.id
-    assert found[fork["session_id"]]["title"] == "[Fork] A talk"
-    cli.ok("forks", "delete", fork["session_id"])
-    assert not session.has(fork) and not Path(fork["path"]).exists()
-    cli.ok("undo-restore")
-    assert session.given(fork) == ["prompt 1", "prompt 2"]
+class TestOpencode(AnyAgent):
+    agent, resume = "opencode", "opencode -s"
+    why_not_in_place = "in a database of its own"
+    fork_title = "[Fork] A talk"
+    tool = ("bash", "did 2")
 
 
 def test_a_fork_that_went_on_is_kept(session: Session, cli: InProcess) -> None:
@@ -114,21 +86,15 @@ def test_a_fork_that_went_on_is_kept(session: Session, cli: InProcess) -> None:
     assert session.has(fork) and Path(fork["path"]).exists()
 
 
-def test_a_checkpoint_is_restored_after_the_copy_is_gone(session: Session, cli: InProcess) -> None:
-    session.path.unlink()
-    fork = cli.json("restore", "last", "--context-only")["fork"]
-    assert session.given(fork) == ["prompt 1", "prompt 2", "prompt 3"]
-
-
 def test_a_checkpoint_is_restored_after_its_rows_were_undone(session: Session, cli: InProcess) -> None:
     """opencode's own /undo takes them out of the copy, and the next prompt out of the database."""
     session.talk.messages = session.talk.messages[:3]
     session.do("another", "4")
     fork = cli.json("back", "1")["fork"]
-    assert session.given(fork) == ["prompt 1"]
+    assert session.prompts_of(fork) == ["prompt 1"]
     second = [c["name"] for c in cli.json("list")["checkpoints"] if c["trigger"].get("event") == "Stop"][-2]
     restored = cli.json("restore", second, "--context-only")["fork"]
-    assert session.given(restored) == ["prompt 1", "prompt 2"]
+    assert session.prompts_of(restored) == ["prompt 1", "prompt 2"]
 
 
 def test_without_the_client_nothing_is_restored(
@@ -153,36 +119,6 @@ def test_the_code_comes_back_where_the_conversation_cannot(cli: InProcess, impor
              if c["trigger"].get("event") == "UserPromptSubmit"]
     cli.ok("restore", asked[-1], "--code-only")
     assert session.read() == "0"
-
-
-def test_in_place_is_refused_with_the_reason(session: Session, cli: InProcess) -> None:
-    before = session.path.read_bytes()
-    for words in (["back", "1", "--in-place"], ["back", "1", "--in-place", "--force"]):
-        assert "in a database of its own" in cli.fails(1, *words)
-    assert session.path.read_bytes() == before and session.read() == "3"
-
-
-def test_sessions_of_two_agents_side_by_side(session: Session, cli: InProcess) -> None:
-    scene = Scene(cli)
-    scene.say("to Claude")
-    agents = {s["agent"]: s["session_id"] for s in cli.json("sessions", "list")["sessions"]}
-    assert agents == {"opencode": session.talk.id, "claude": scene.session}
-    assert "opencode -s" in cli.json("back", "1", "--session", agents["opencode"])["fork"]["resume"]
-    scene.say("more")
-    assert "claude --resume" in cli.json("back", "1", "--session", agents["claude"])["fork"]["resume"]
-
-
-def test_what_was_said_is_shown_turn_by_turn(session: Session, cli: InProcess) -> None:
-    controller = Controller(str(cli.project))
-    try:
-        found = session_at(str(session.path), controller.project.home)
-        index = open_turns(found.path, found.profile, controller.state.derived)
-        turn, = read_turns(index, 2, 2, for_page())
-    finally:
-        controller.close()
-    kinds = [(block["kind"], block.get("name"), block.get("result")) for block in turn.blocks]
-    assert kinds == [("tool", "bash", "did 2"), ("text", None, None)]
-    assert turn.prompt == "prompt 2" and turn.blocks[1]["text"] == "To prompt 2"
 
 
 def test_a_shared_session_is_given_to_opencode_there(session: Session, cli: InProcess, tmp_path: Path,

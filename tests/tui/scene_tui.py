@@ -14,7 +14,7 @@ from chat_scene import Scene
 from rewind.checkpoint.map.by_session import Item
 from rewind.tui.app import Host, RewindApp
 from rewind.tui.dialogs.working import Working
-from rewind.tui.parts.timeline import TimelineList
+from rewind.tui.parts.timeline_list import TimelineList
 from rewind.tui.screens.timeline_screen import TimelineScreen
 
 SIZE, WIDE = (80, 24), (160, 50)

@@ -150,7 +150,7 @@ def test_jump_brings_back_code_and_chat(scene: Scene) -> None:
         assert "two.txt" in person.words() and "three.txt" in person.words()
         assert files(scene) == ["one", "three", "two"] and not scene.forks(), "the plan touches nothing"
         await person.press("y")
-        assert person.screen == "Outcome"
+        assert person.screen == "OutcomeDialog"
         assert scene.forks()[0].stem in person.words() and "--resume" in person.words()
         await person.press("c", "enter")
         forks = [item for item in person.items() if item.kind == SESSION and item.depth]
@@ -169,7 +169,7 @@ def test_code_only_leaves_the_chat_alone(scene: Scene) -> None:
     async def go(person: Person) -> None:
         await person.stand_on("write three", PROMPT)
         await person.press("enter", "down", "enter", "enter")
-        assert person.screen == "Outcome"
+        assert person.screen == "OutcomeDialog"
 
     at_keyboard(scene, SIZE, go)
     assert files(scene) == ["one", "two"]
@@ -180,7 +180,7 @@ def test_chat_fork_leaves_the_code_alone(scene: Scene) -> None:
     async def go(person: Person) -> None:
         await person.stand_on("write three", PROMPT)
         await person.press("enter", "3", "enter")
-        assert person.screen == "Outcome"
+        assert person.screen == "OutcomeDialog"
 
     at_keyboard(scene, SIZE, go)
     assert files(scene) == ["one", "three", "two"]
@@ -193,7 +193,7 @@ def test_a_checkpoint_is_gone_back_to_as_well(scene: Scene) -> None:
     async def go(person: Person) -> None:
         await person.stand_on("all is well", CHECKPOINT)
         await person.press("enter", "1", "y")
-        assert person.screen == "Outcome"
+        assert person.screen == "OutcomeDialog"
 
     at_keyboard(scene, SIZE, go)
     assert scene.read("one") == "one\n"
@@ -206,7 +206,7 @@ def test_a_checkpoint_without_a_conversation_offers_the_code_alone(scene: Scene)
         await person.press("enter", "1", "3")
         assert person.screen == "ChooseIntent", "neither is possible here"
         await person.press("enter", "y")
-        assert person.screen == "Outcome"
+        assert person.screen == "OutcomeDialog"
 
     at_keyboard(scene, SIZE, go)
     assert files(scene) == []
@@ -266,7 +266,7 @@ def test_while_an_agent_works_a_person_must_insist(scene: Scene) -> None:
         await person.press("n")
         assert files(scene) == ["one", "three", "two"]
         await person.press("enter", "2", "y", "y")
-        assert person.screen == "Outcome"
+        assert person.screen == "OutcomeDialog"
 
     at_keyboard(scene, SIZE, go)
     assert files(scene) == ["one"]
@@ -359,7 +359,7 @@ def test_a_session_shows_how_to_go_on_with_it(scene: Scene) -> None:
     async def go(person: Person) -> None:
         await person.stand_on("", SESSION)
         await person.press("enter")
-        assert person.screen == "Outcome"
+        assert person.screen == "OutcomeDialog"
         assert f"claude --resume {scene.session}" in person.words()
         await person.press("enter")
 

@@ -62,7 +62,7 @@ def test_a_hunk_is_marked_and_brought_back_with_a_plan_and_undone(scene: Scene) 
         assert 'turn 2, "improve it"' in person.words() and "~ a.txt" in person.words()
         assert not differences(was, tree_state(scene.cli.project)), "the plan touches nothing"
         await person.press("y")
-        assert person.screen == "Outcome" and "U to undo" in person.words()
+        assert person.screen == "OutcomeDialog" and "U to undo" in person.words()
         assert "I took back a part of your change to a.txt" in person.words(), "a note for the agent"
         await person.press("enter")
         assert person.screen == "DiffScreen"
@@ -187,7 +187,7 @@ def test_keys_typed_ahead_reach_the_plan(scene: Scene) -> None:
         await to_line(person, "+five")
         for key in "by":
             person.app.post_message(events.Key(key, key))
-        await person.until(lambda: person.screen == "Outcome")
+        await person.until(lambda: person.screen == "OutcomeDialog")
 
     at_keyboard(scene, SIZE, go)
     assert scene.read("a") == CHANGED.replace("five\n", "line 5\n")

@@ -17,7 +17,7 @@ from rewind.checkpoint.map.by_session import CHECKPOINT, PROMPT, SESSION
 from rewind.checkpoint.project.locked import locked
 from rewind.controller import Controller
 from rewind.tui.app import RewindApp
-from rewind.tui.parts.timeline import TimelineList
+from rewind.tui.parts.timeline_list import TimelineList
 from rewind.tui.screens.timeline_screen import TimelineScreen
 
 pytestmark = pytest.mark.slow
@@ -128,7 +128,7 @@ def test_the_mouse_alone_goes_back(scene: Scene) -> None:
         await person.calm()
         await person.pilot.click("#yes")
         await person.calm()
-        assert person.screen == "Outcome"
+        assert person.screen == "OutcomeDialog"
         await person.pilot.click("#close")
         await person.calm()
         assert person.screen == "TimelineScreen"
@@ -197,7 +197,7 @@ def test_a_locked_store_is_a_sentence_and_nothing_is_touched(scene: Scene,
             assert "Another Rewind process is at work here" in person.words()
             assert files(scene) == ["one", "two"] and not scene.forks()
         await person.press("enter", "enter", "1", "y")
-        assert person.screen == "Outcome", "and then it works"
+        assert person.screen == "OutcomeDialog", "and then it works"
 
     at_keyboard(scene, SIZE, go)
     assert files(scene) == ["one"]

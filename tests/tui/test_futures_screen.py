@@ -123,7 +123,7 @@ def test_a_future_is_adopted_after_its_plan_was_seen(scene: Turns) -> None:
         await comes(person, "Confirm")
         assert "fork fork-1" in person.words() and scene.read("parser") == CODE.replace("five", "FIVE")
         await person.press("y")
-        await comes(person, "Outcome")
+        await comes(person, "OutcomeDialog")
         assert "Adopted" in person.words() and "claude --resume" in person.words()
         await person.press("escape", "escape")
 
@@ -144,7 +144,7 @@ def test_a_conflict_is_settled_before_anything_is_written(scene: Turns) -> None:
         await person.press("1")
         await comes(person, "Confirm")
         await person.press("y")
-        await comes(person, "Outcome")
+        await comes(person, "OutcomeDialog")
         await person.press("escape", "escape")
 
     at_keyboard(scene, (120, 40), go)
@@ -171,7 +171,7 @@ def test_a_future_goes_on_in_its_own_directory(scene: Turns) -> None:
     async def go(person: Person) -> None:
         await on_the_forks(person)
         await person.press("enter")
-        await comes(person, "Outcome")
+        await comes(person, "OutcomeDialog")
         assert f"cd {folder(scene, 'fork-1')} && claude --resume" in person.words()
         await person.press("escape", "escape")
 

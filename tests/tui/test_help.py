@@ -9,7 +9,7 @@ from rich.text import Text
 from textual.binding import Binding
 
 from rewind.tui.parts.diff_view import DiffView
-from rewind.tui.parts.timeline import TimelineList
+from rewind.tui.parts.timeline_list import TimelineList
 from rewind.tui.screens.diff_screen import DiffScreen
 from rewind.tui.screens.help import diff_help, help_lines
 from rewind.tui.screens.timeline_screen import TimelineScreen

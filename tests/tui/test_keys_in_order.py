@@ -62,7 +62,7 @@ def test_the_client_can_be_started_from_the_done_dialog(scene: Scene) -> None:
         await person.press("enter", "1")
         await person.until(lambda: person.screen == "Confirm")
         await person.press("enter")
-        await person.until(lambda: person.screen == "Outcome")
+        await person.until(lambda: person.screen == "OutcomeDialog")
         assert "claude --resume" in person.words()
         await person.pilot.press("r")
         await person.until(lambda: person.app._exit)
@@ -103,7 +103,7 @@ def test_keys_wait_while_something_is_worked_out(scene: Scene) -> None:
     async def look(person: Person) -> None:
         await person.stand_on("step 77")
         paste(person, "\n2y")
-        await person.until(lambda: person.screen == "Outcome")
+        await person.until(lambda: person.screen == "OutcomeDialog")
 
     at_keyboard(scene, SIZE, look)
     assert sorted(path.stem for path in scene.cli.project.glob("*.txt")) == ["f1"]

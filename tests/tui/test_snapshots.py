@@ -43,13 +43,13 @@ def steady(monkeypatch: pytest.MonkeyPatch) -> None:
     for place in (details, flows, futures, timeline_screen):
         monkeypatch.setattr(place, "from_home", lambda folder: "~/shop")
 
-    class Steady(outcome.Outcome):
+    class Steady(outcome.OutcomeDialog):
         def __init__(self, title: str, body: list[Any], command: str = "", note: str = "") -> None:
             id_ = "00000000-0000-4000-8000-000000000000"
             command = f"cd /home/me/shop && claude --resume {id_}" if command else ""
             super().__init__(title, body, command, note)
 
-    monkeypatch.setattr(flows, "Outcome", Steady)
+    monkeypatch.setattr(flows, "OutcomeDialog", Steady)
 
 
 @pytest.fixture

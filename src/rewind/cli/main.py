@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import argparse
     from types import ModuleType
 
-_WITH_REMOTES = ("push", "pull", "clone")  # they may also be typed after `remote`
+_UNDER_REMOTE = ("push", "pull", "clone")  # they may also be typed after `remote`
 
 
 def run() -> None:
@@ -24,14 +24,14 @@ def run() -> None:
 
         open_streams()
         code = main(sys.argv[1:])
-    except KeyboardInterrupt:  # before there is anybody to report it, or while it is reported
+    except KeyboardInterrupt:  # before `main` can report it, or while it does
         code = INTERRUPTED
     try:
         sys.stdout.flush()
         sys.stderr.flush()
     finally:
-        # Without the interpreter's last rites, which take as long as a tenth of a checkpoint: every
-        # file that matters is written and synced by now.
+        # Skip the interpreter's shutdown, which takes a tenth of the time of a checkpoint. Every file that
+        # matters is written and synced by now.
         os._exit(code)
 
 
@@ -45,7 +45,7 @@ def main(argv: list[str]) -> int:
     except RewindError as error:
         return _report(error, as_json, argv)
     except KeyboardInterrupt:
-        return _report(_ended_with(INTERRUPTED, RewindError("Interrupted.")), as_json)
+        return _report(_with_exit_code(INTERRUPTED, RewindError("Interrupted.")), as_json)
     except BrokenPipeError:
         # Whoever read our output has seen enough (`rewind list | head`).
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -94,7 +94,7 @@ def _dispatch(argv: list[str]) -> int:
         from rewind.cli.plugin.command import run as answer_plugin
 
         return answer_plugin([*argv[1:], *before])
-    if argv[0] == "remote" and argv[1:2] and argv[1] in _WITH_REMOTES:
+    if argv[0] == "remote" and argv[1:2] and argv[1] in _UNDER_REMOTE:
         argv = argv[1:]
     name, rest = ALIASES.get(argv[0], argv[0]), [*before, *argv[1:]]
     module = load_command(name)
@@ -113,7 +113,7 @@ def _run(module: ModuleType, arguments: argparse.Namespace) -> int:
         return code
     import time
 
-    from rewind.cli.parse.session import detail, verbosity
+    from rewind.cli.every_command import detail, verbosity
 
     verbosity.quiet, verbosity.verbose = arguments.quiet, arguments.verbose
     began = time.perf_counter()
@@ -134,7 +134,7 @@ def _make_streams_safe() -> None:
             pass  # replaced by a test or an embedding program
 
 
-def _ended_with(exit_code: int, error: RewindError) -> RewindError:
+def _with_exit_code(exit_code: int, error: RewindError) -> RewindError:
     error.exit_code = exit_code
     return error
 
@@ -157,7 +157,7 @@ def _from_os(error: OSError) -> RewindError:
 
 
 def _report(error: RewindError, as_json: bool, argv: list[str] | None = None) -> int:
-    """Tells it on stderr; the exit code."""
+    """Print the error on stderr and return the exit code."""
     near = []
     if error.near:
         from rewind.cli.parse.usage import near_commands
@@ -172,7 +172,7 @@ def _report(error: RewindError, as_json: bool, argv: list[str] | None = None) ->
         return error.exit_code
     from rewind.cli.output.style import paint
     from rewind.words import safe
-    # Both may quote a file's name, which may hold anything.
+    # Both may quote a file name, which can contain anything.
     message = "\n".join(safe(line) for line in error.message.split("\n"))
     print(f"{paint('error:', 'red', sys.stderr)} {message}", file=sys.stderr)
     if near:
@@ -187,14 +187,14 @@ def _report(error: RewindError, as_json: bool, argv: list[str] | None = None) ->
 
 
 def _bug(error: Exception) -> RewindError:
-    """Our mistake: one sentence for the person, the traceback in a file for the report."""
+    """One sentence for the person; the traceback goes to a file, for the report."""
     import traceback
 
     if os.environ.get("REWIND_DEBUG"):
         traceback.print_exc()
     where = _keep_traceback(traceback.format_exc())
-    return _ended_with(BUG, RewindError(f"This is a bug in Rewind ({type(error).__name__}: {error}).",
-                                        hint=f"Please report it with the details in {where}"))
+    return _with_exit_code(BUG, RewindError(f"This is a bug in Rewind ({type(error).__name__}: {error}).",
+                                            hint=f"Please report it with the details in {where}"))
 
 
 def _keep_traceback(text: str) -> str:

@@ -31,7 +31,7 @@ class RewindApp(Frame):
 
 
 def run(host: Host) -> tuple[str, bool]:
-    """The command to go on with, or an empty text; and whether the person wants it run now."""
+    """The command that continues the conversation, or an empty text; and whether to run it now."""
     app = RewindApp(host)
     command = app.run()
     if app.crash:

@@ -1,4 +1,4 @@
-"""What every screen and every dialog may ask of the application that it is part of."""
+"""What screens and dialogs may use of the application."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LIGHT = Theme("rewind-light", primary="#2566a8", secondary="#6a4fa0", accent="#
 
 
 class Frame(KeysInOrder):
-    """Ends with the command that goes on with the last fork, if one was made."""
+    """The application. It ends with the command that continues the last fork, if one was made."""
 
     def __init__(self, host: Host) -> None:
         super().__init__()
@@ -26,7 +26,7 @@ class Frame(KeysInOrder):
         self.go_on = ""
         self.resume = False  # the command is to be run now
         self.crash: Exception | None = None
-        self.show_turn: tuple[str, int] | None = None  # a session and a turn that the list is to stand on
+        self.show_turn: tuple[str, int] | None = None  # a session and a turn that the list should move to
 
     def set_colours(self) -> None:
         self.register_theme(_DARK)
@@ -37,7 +37,7 @@ class Frame(KeysInOrder):
         self.theme = (_LIGHT if light else _DARK).name
 
     def choose_light(self, light: bool) -> None:
-        """The person's choice, for the next time, too."""
+        """Use the person's choice, now and in later sessions."""
         self.turn_light(light)
         try:
             if self.host.remember:
@@ -53,23 +53,23 @@ class Frame(KeysInOrder):
         if isinstance(self.screen, Working) and self.screen.may_be_stopped:
             self.screen.action_stop()
         elif self.is_working:
-            self.notify("One moment: this is better finished.")
+            self.notify("One moment: this must be finished first.")
         else:
             self.exit(self.go_on)
 
     def leave_for(self, command: str) -> None:
-        """End, and have the client started."""
+        """End, so that the command is run."""
         self.go_on, self.resume = command, True
         self.exit(command)
 
     def copy_to_clipboard(self, text: str) -> None:
-        """By the terminal, which works over ssh; and by the machine's own way, if it has one."""
+        """Through the terminal, which works over ssh, and with a tool of this machine if it has one."""
         super().copy_to_clipboard(text)
         if self.host.copy:
             self.host.copy(text)
 
     def _handle_exception(self, error: Exception) -> None:
-        """A bug is told in a sentence by whoever started this, not as a traceback over the screen."""
+        """The command that started the UI reports a bug in a sentence, without a traceback."""
         if self.is_headless:
             super()._handle_exception(error)
             return

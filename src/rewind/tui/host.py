@@ -1,4 +1,4 @@
-"""What the program that starts the terminal UI lends to it: the project, and things that only it can do."""
+"""What the command that starts the terminal UI gives to it: the project, and functions that only it has."""
 
 from __future__ import annotations
 

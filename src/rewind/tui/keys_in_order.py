@@ -1,8 +1,8 @@
-"""Keys that are typed ahead or pasted go where they were typed: each is dealt with before the next.
+"""Keys that are typed ahead or pasted reach the right widget: each is handled before the next.
 
 Textual 8 hands every key to the widget that has the focus at that moment, and looks for its binding only when
-it has come back from there. Of `/step 77` in one go, the letters would be commands of the list, for the box
-that `/` opens gets the focus too late.
+it has come back from there. If `/step 77` arrives at once, the letters would be commands of the list, because
+the box that `/` opens gets the focus too late.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ _AT_ONCE = ("ctrl+c", "ctrl+q")  # they wait for nothing, and what was typed bef
 
 
 class KeyDone(Message):
-    """Takes the same way as a key, right behind it."""
+    """Follows a key on its way through the widgets."""
 
 
 class KeysInOrder(App[str]):
-    starting = 0  # so many screens there will be once the dialog of what was chosen has come up
+    starting = 0  # how many screens there will be once the expected dialog is open
 
     def __init__(self) -> None:
         super().__init__()
         self._typed: deque[events.Key] = deque()
-        self._rounds = 0  # that the key under way has still to go
+        self._rounds = 0  # that the current key still has to go
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.Key) and not event.is_forwarded:
@@ -63,11 +63,11 @@ class KeysInOrder(App[str]):
             await self._next_key()
 
     def expect_dialog(self) -> None:
-        """What is typed from here on is for the dialog that comes up next."""
+        """Keys typed from here on are for the dialog that opens next."""
         self.starting = len(self.screen_stack) + 1
 
     def _is_ready(self, key: events.Key) -> bool:
-        """Whether the screen is there that a key was typed for: not while something is worked out."""
+        """Whether the screen that a key was typed for is open; never while work is under way."""
         return key.key in _AT_ONCE or (len(self.screen_stack) >= self.starting and not self.is_working)
 
     @property

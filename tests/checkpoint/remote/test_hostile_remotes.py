@@ -254,7 +254,7 @@ def takes_the_others(victim: Victim, reason: str) -> None:
         [refused] = found["refused"]
         assert refused["writer"] == WRITER and reason in refused["reason"]
     said = victim.cli.run("pull")
-    assert said.code == 3 and f"Nothing was taken of the writer {WRITER}" in said.err
+    assert said.code == 3 and f"Nothing was taken from the writer {WRITER}" in said.err
     ours = victim.cli.state / "remote.git"
     assert WRITER not in git(ours, "for-each-ref", home=victim.cli.home)
 

@@ -277,6 +277,20 @@ def test_a_fork_that_is_removed_can_be_brought_back(scene: Turns) -> None:
     assert [one["session_id"] for one in there] == [other["session_id"]]
 
 
+def test_forks_of_both_kinds_are_deleted_with_one_answer_or_none_is(scene: Turns) -> None:
+    made, = fork(scene, "t3")
+    session = scene.cli.json("back", "1")["fork"]["session_id"]
+    scene.cli.fails(12, "forks", "delete", "fork-1", "ffffffff")
+    assert Path(made["dir"]).exists()
+    assert scene.cli.json("forks", "delete", "fork-1", session, "--dry-run")["sessions"] == [
+        made["session_id"], session]
+    assert Path(made["dir"]).exists()
+    found = scene.cli.json("forks", "delete", "fork-1", session)
+    assert found == {"action": "delete", "dryRun": False, "lanes": ["fork-1"],
+                     "sessions": [made["session_id"], session]}
+    assert not Path(made["dir"]).exists() and session in scene.cli.json("forks", "list")["trash"]
+
+
 def test_a_fork_that_went_back_to_before_it_began_has_no_turns(scene: Turns) -> None:
     made, = fork(scene, "t3")
     words = ["back", "1", "--in-place", "--force", "--session", made["session_id"]]

@@ -79,13 +79,13 @@ def _reworded(text: str) -> str:
 
 
 def in_editor(text: str) -> str:
-    """The person's own editor, by the variables that git looks at as well; not by the project's settings."""
+    """The text after the person edited it. The editor is named by git's variables, not by the project."""
     editor = next((os.environ[name] for name in _VARIABLES if os.environ.get(name)), "vi")
     with tempfile.TemporaryDirectory(prefix="rewind-edit-") as folder:
         path = os.path.join(folder, "COMMITS")
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
-        # stdout is for the result: an editor is shown where a person looks.
+        # stdout is for the result, so the editor gets stderr.
         done = subprocess.run(["sh", "-c", f'{editor} "$@"', editor, path], check=False, stdout=2)
         if done.returncode:
             raise RewindError(f"The editor ended with status {done.returncode}: {editor}",

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rewind.cli.every_command import Args, Parser, answer, note, open_controller
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.parse.session import Args, Parser, answer, note, open_controller
 from rewind.controller import AtCheckpoint, AtTurn, Controller, turn_name
 from rewind.errors import UsageError
 from rewind.words import and_more, plural, quoted, safe

@@ -18,16 +18,15 @@ from rewind.cli.branch.futures import (
     bring_back,
     compare,
     print_lanes,
-    remove_lanes,
     show_lane,
     split_lanes,
 )
+from rewind.cli.every_command import Args, Parser, answer, note, open_controller, print_json
 from rewind.cli.look.sessions import print_tree, session_json
 from rewind.cli.output.style import paint
-from rewind.cli.parse.session import Args, Parser, answer, note, open_controller, print_json
 from rewind.controller import Controller, lane_shape
 from rewind.errors import UsageError
-from rewind.words import plural, safe
+from rewind.words import one_line, plural, safe
 
 if TYPE_CHECKING:
     from rewind.checkpoint.conversations.session_tree import SessionInfo
@@ -40,7 +39,7 @@ examples = ("rewind forks list", "rewind forks show 3f2a9c11",
             "rewind forks compare fork-1 fork-2 --run pytest",
             "rewind forks adopt fork-2", "rewind forks remove fork-1")
 takes_text = True
-may_be_empty = ("names",)  # a session and a name say for themselves what they cannot be
+may_be_empty = ("names",)  # an empty session or name is reported more precisely
 _ACTIONS = ("list", "show", "rename", "promote", "delete", "remove", "undelete", "compare", "adopt")
 
 
@@ -126,7 +125,7 @@ def _rename(args: Args, controller: Controller) -> int:
     text, name = args.names
     info = controller.rename_fork(text, name, dry_run=args.dry_run)
     done = "Would rename" if args.dry_run else "Renamed"
-    code = _said(args, [info], f'{done} to "{safe(" ".join(name.split()))}": {info.session_id}')
+    code = _answer(args, [info], f'{done} to "{one_line(name)}": {info.session_id}')
     for text in info.notes:
         note(text)
     return code
@@ -135,19 +134,28 @@ def _rename(args: Args, controller: Controller) -> int:
 def _promote(args: Args, controller: Controller) -> int:
     text = args.names[0]
     info = controller.session(text) if args.dry_run else controller.promote_fork(text)
-    return _said(args, [info], f"{'Would promote' if args.dry_run else 'Promoted'} {info.session_id}")
+    return _answer(args, [info], f"{'Would promote' if args.dry_run else 'Promoted'} {info.session_id}")
 
 
 def _delete(args: Args, controller: Controller) -> int:
-    lanes, args.names = split_lanes(controller, args.names)
-    if lanes:
-        remove_lanes(args, controller, lanes)
-        if not args.names:
-            return 0
-    infos = controller.delete_forks(args.names, dry_run=args.dry_run)
-    what = f"{'Would move' if args.dry_run else 'Moved'} {plural(len(infos), 'fork')} to the trash:"
-    way_back = [] if args.dry_run else ["To bring one back: rewind forks undelete ID"]
-    return _said(args, infos, "\n".join([what, *(f"  {info.session_id}" for info in infos)]), *way_back)
+    lanes, names = split_lanes(controller, args.names)
+    # Checked before the first of them is removed.
+    infos = controller.delete_forks(names, dry_run=True) if names else []
+    for lane in lanes:
+        controller.remove_lane(lane, force=args.force, dry_run=args.dry_run)
+    if infos and not args.dry_run:
+        controller.delete_forks(names)
+    removed, moved = ("Would remove", "Would move") if args.dry_run else ("Removed", "Moved")
+    lines = [f"{removed} {lane.name}  {safe(lane.dir)}" for lane in lanes]
+    if infos:
+        lines += [f"{moved} {plural(len(infos), 'fork')} to the trash:",
+                  *(f"  {info.session_id}" for info in infos)]
+    notes = ["The checkpoints stay. To bring a fork back: rewind forks undelete NAME"] if lanes else []
+    notes += ["To bring one back: rewind forks undelete ID"] if infos else []
+    ids = [*(lane.session_id for lane in lanes), *(info.session_id for info in infos)]
+    return answer(args, {"action": args.action, "dryRun": args.dry_run, "sessions": ids,
+                         **({"lanes": [lane.name for lane in lanes]} if lanes else {})},
+                  "\n".join(lines), *([] if args.dry_run else notes))
 
 
 def _undelete(args: Args, controller: Controller) -> int:
@@ -157,9 +165,9 @@ def _undelete(args: Args, controller: Controller) -> int:
     if bring_back(args, controller):
         return 0
     session = controller.undelete_fork(args.names[0])
-    return _said(args, [controller.session(session)], f"Brought back {session}")
+    return _answer(args, [controller.session(session)], f"Brought back {session}")
 
 
-def _said(args: Args, infos: list[SessionInfo], text: str, *notes: str) -> int:
+def _answer(args: Args, infos: list[SessionInfo], text: str, *notes: str) -> int:
     return answer(args, {"action": args.action, "dryRun": args.dry_run,
                          "sessions": [info.session_id for info in infos]}, text, *notes)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from rewind.cli.go_back.revert_or_apply import run_adopt
+from rewind.cli.every_command import Args, answer, note, print_json
+from rewind.cli.go_back.merge import run_adopt
 from rewind.cli.output.columns import in_columns
 from rewind.cli.output.style import paint
-from rewind.cli.parse.session import Args, answer, note, print_json
 from rewind.controller import Adopted, Controller, lane_shape
 from rewind.errors import DONE, FutureNotFound, UsageError
 from rewind.words import safe
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def print_lanes(lanes: list[Lane]) -> None:
-    _print([(lane.name, lane.state, lane_shape.turns(lane), lane_shape.size(lane),
+    _print_rows([(lane.name, lane.state, lane_shape.turns(lane), lane_shape.size(lane),
              lane_shape.last_run(lane), lane.dir)
             for lane in lanes])
     for lane in lanes:
@@ -26,7 +26,7 @@ def print_lanes(lanes: list[Lane]) -> None:
             note(f"warning: {safe(lane_shape.problem(lane))}")
 
 
-def _print(rows: list[tuple[str, ...]]) -> None:
+def _print_rows(rows: list[tuple[str, ...]]) -> None:
     shown = [tuple(safe(text) for text in row) for row in rows]
     for line in in_columns(shown, tabs=not sys.stdout.isatty()):
         print(line)
@@ -60,7 +60,7 @@ def compare(args: Args, controller: Controller) -> int:
     cells += [(path, *map(lane_shape.change_words, found)) for path, found in rows.items()]
     cells += [("all files", *map(lane_shape.size, lanes)), ("turns", *map(lane_shape.turns, lanes))]
     cells += [(args.run, *map(lane_shape.run_words, ran))] if ran else []
-    _print(cells)
+    _print_rows(cells)
     for lane, one in zip(lanes, ran):
         if one.code and one.last_line:
             note(f"{lane.name}: {safe(one.last_line)}")
@@ -68,7 +68,7 @@ def compare(args: Args, controller: Controller) -> int:
     return DONE
 
 
-# adopt, remove
+# adopt, bring back
 
 def adopt(args: Args, controller: Controller) -> int:
     lane = controller.lane(args.names[0])
@@ -88,28 +88,13 @@ def split_lanes(controller: Controller, names: list[str]) -> tuple[list[Lane], l
     return lanes, others
 
 
-def remove_lanes(args: Args, controller: Controller, lanes: list[Lane]) -> None:
-    for lane in lanes:
-        controller.remove_lane(lane, force=args.force, dry_run=args.dry_run)
-    if args.dry_run:
-        _said(args, lanes, "Would remove")
-    else:
-        _said(args, lanes, "Removed",
-              "The checkpoints stay. To bring a fork back: rewind forks undelete NAME")
-
-
 def bring_back(args: Args, controller: Controller) -> bool:
-    """Whether the name is that of a fork with a directory that was removed."""
+    """Bring back a removed fork with a directory; False if it is none."""
     lane = next((one for one in controller.removed_lanes()
                  if args.names[0] in (one.name, one.session_id)), None)
     if lane is None:
         return False
     controller.bring_back_lane(lane)
-    _said(args, [lane], "Brought back")
+    answer(args, {"action": args.action, "dryRun": False, "lanes": [lane.name],
+                  "sessions": [lane.session_id]}, f"Brought back {lane.name}  {safe(lane.dir)}")
     return True
-
-
-def _said(args: Args, lanes: list[Lane], done: str, *notes: str) -> None:
-    answer(args, {"action": args.action, "dryRun": args.dry_run, "lanes": [lane.name for lane in lanes],
-                  "sessions": [lane.session_id for lane in lanes]},
-           "\n".join(f"{done} {lane.name}  {safe(lane.dir)}" for lane in lanes), *notes)

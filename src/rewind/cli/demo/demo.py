@@ -14,13 +14,13 @@ from shutil import which
 from typing import TYPE_CHECKING, Any
 
 from rewind.cli.demo.demo_session import IGNORED, TURNS
-from rewind.cli.demo.demo_world import Agent, WentWrong, World, content
+from rewind.cli.demo.demo_world import Agent, CheckFailed, World, content
+from rewind.cli.every_command import Args, Parser, note, print_json
 from rewind.cli.look import ui
-from rewind.cli.output.changed import amount
+from rewind.cli.output.change_counts import amount
 from rewind.cli.output.columns import cells, cut
 from rewind.cli.output.style import paint
 from rewind.cli.parse.arguments import parse
-from rewind.cli.parse.session import Args, Parser, note, print_json
 from rewind.errors import DONE, DemoFailed, UiMissing
 from rewind.words import plural
 
@@ -131,7 +131,7 @@ class _Tour:
                 self.page.say(command, "cyan", mark="$")
             try:
                 checked = step(self.world.rewind(*command.split()[1:]) if command else None)
-            except WentWrong as error:
+            except CheckFailed as error:
                 raise DemoFailed(number=number, title=title, problem=str(error))
             except (OSError, ValueError, LookupError, TypeError, subprocess.SubprocessError) as error:
                 raise DemoFailed(number=number, title=title, problem=f"{type(error).__name__}: {error}")
@@ -218,7 +218,7 @@ def _turn_row(row: Any) -> str:
 
 def _check(holds: bool, problem: str) -> None:
     if not holds:
-        raise WentWrong(problem)
+        raise CheckFailed(problem)
 
 
 def _and(names: list[str]) -> str:

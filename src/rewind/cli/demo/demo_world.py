@@ -26,12 +26,12 @@ _LIBRARY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.pa
 _PROGRAM = "import sys; sys.path.insert(0, sys.argv.pop(1)); from rewind.cli.main import run; run()"
 _ENTRY = os.path.join(_LIBRARY, "rewind", "hooks", "start.py")
 _PYTHON = (sys.executable, "-I", "-S")
-# The person may run the demo from inside an agent, whose session is none of the demo's business.
+# The demo may run inside an agent. The variables of that agent's session must not reach it.
 _FOREIGN = ("REWIND_", "CLAUDE", "FACTORY", "DROID", "GIT_", "XDG_", "PYTHON", "AI_AGENT")
 
 
-class WentWrong(Exception):
-    """A check failed: what is not as it should be."""
+class CheckFailed(Exception):
+    """Something is not as it should be."""
 
 
 class World:
@@ -40,7 +40,7 @@ class World:
         self.home, self.project = self.top + "/home", f"{self.top}/{PROJECT}"
         self.agent_home = self.home + "/.claude"
         self.homes = {"REWIND_HOME": self.home + "/.rewind", "CLAUDE_CONFIG_DIR": self.agent_home}
-        # An agent that says which sessions are open says with an empty directory that none is.
+        # The agent lists its open sessions here; an empty directory says that there are none.
         os.makedirs(self.agent_home + "/sessions")
         for name, content in BEFORE.items():
             self.write(name, content)
@@ -53,19 +53,19 @@ class World:
         """What a person types, with its answer as JSON."""
         done = self._run([*_PYTHON, "-c", _PROGRAM, _LIBRARY, *args, "--json"])
         if done.returncode:
-            raise WentWrong(f"`rewind {' '.join(args)}` ended with {done.returncode}: {_text(done.stderr)}")
+            raise CheckFailed(f"`rewind {' '.join(args)}` ended with {done.returncode}: {_text(done.stderr)}")
         return json.loads(done.stdout)
 
     def hook(self, action: str, payload: JsonObject, **env: str) -> None:
         """As the client runs it: an event on standard input, and not a word back."""
         done = self._run([*_PYTHON, _ENTRY, action], json.dumps(payload).encode(), **env)
         if done.returncode or done.stdout or done.stderr:
-            raise WentWrong(f"the hook {action} ended with {done.returncode} and said:"
+            raise CheckFailed(f"the hook {action} ended with {done.returncode} and said:"
                             f" {_text(done.stdout + done.stderr) or 'nothing'}")
 
     def shell(self, command: str) -> None:
         if self._run(["/bin/sh", "-c", command]).returncode:
-            raise WentWrong(f"the shell could not do: {command}")
+            raise CheckFailed(f"the shell could not do: {command}")
 
     def _run(self, command: list[str], data: bytes = b"", **env: str) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(command, input=data, cwd=self.project, env=self.env(**env),

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 
+from rewind.cli.every_command import Args, Parser, answer, note
 from rewind.cli.give.pull import check_size, report
 from rewind.cli.output.ask import has_terminal
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.parse.session import Args, Parser, answer, note
 from rewind.controller import Controller, folder_for, look_at_clone
 from rewind.words import plural, safe, size
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from rewind.cli.every_command import Args, Parser, answer, note
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.parse.arguments import at_least_one
-from rewind.cli.parse.session import Args, Parser, answer, note
 from rewind.controller import Controller
 from rewind.paths import current_dir
 from rewind.words import plural, safe

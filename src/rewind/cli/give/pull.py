@@ -1,11 +1,11 @@
 """Bring the checkpoints and conversations that others have pushed to a remote.
 
 They come as lanes of their own, beside what is here: no file of the project changes, and nothing is
-overwritten. Look at them with `rewind list --all`, then use them like any other checkpoint. What was pulled
-before and has been collected since comes back with --all.
+overwritten. Look at them with `rewind list --all`, then use them like any other checkpoint. --all also brings
+back what was pulled before and has been collected since.
 
-Everything is checked before the first of it is taken. Of a writer who pushed anything suspicious nothing is
-taken, and the exit code is 3 if there are others.
+Everything is checked before anything is taken. Nothing is taken from a writer who pushed anything suspicious;
+if there are other writers, the exit code is 3.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from rewind.cli.every_command import Args, Parser, note, note_some, open_controller, print_json
 from rewind.cli.output.ask import has_terminal
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.parse.arguments import at_least_one
-from rewind.cli.parse.session import Args, Parser, note, note_some, open_controller, print_json
 from rewind.errors import DONE, PARTIAL
 from rewind.words import plural, safe, size
 
@@ -76,7 +76,7 @@ def report(args: Args, pulled: Pulled, more: dict[str, object], tell: Callable[[
     note_some([f"To resume a conversation: {safe(one.resume)}" for one in pulled.conversations], _NAMED,
               "rewind sessions")
     for writer, reason in list(pulled.refused.items())[:_NAMED]:
-        note(f"Nothing was taken of the writer {writer}: {safe(reason)}")
+        note(f"Nothing was taken from the writer {writer}: {safe(reason)}")
     if pulled.refused:
         note("To get rid of such a writer: git push URL :refs/rewind/WRITER/checkpoints"
              " :refs/rewind/WRITER/conversations")

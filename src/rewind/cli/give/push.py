@@ -2,7 +2,7 @@
 
 Secrets stay here: files such as .env and files with keys in them are left out, and keys in conversations
 are masked. So are files that git ignores. Whoever pulls sees them as left out, never as deleted. What was
-pushed once is not pushed again, also if it was pushed with other options.
+pushed once is not pushed again, not even with other options.
 
 An interrupted push continues where it stopped. Nothing at the remote is ever overwritten: each project on
 each machine writes to a place of its own there.
@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from rewind.cli.every_command import Args, Parser, answer, note, note_some, open_controller
 from rewind.cli.output.ask import has_terminal
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import path_json, with_reason
-from rewind.cli.parse.session import Args, Parser, answer, note, note_some, open_controller
 from rewind.words import plural, shown, size
 
 if TYPE_CHECKING:

@@ -10,25 +10,35 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from rewind.cli.go_back import restored
-from rewind.cli.go_back.resume import Resume, add_resume_option
+from rewind.cli.every_command import Args, Parser, answer, note, open_controller, print_json
+from rewind.cli.go_back.plan_and_outcome import (
+    add_outside_option,
+    code_json,
+    exit_code,
+    outcome_json,
+    plan_json,
+    print_plan,
+    tell_code,
+    tell_what_next,
+)
+from rewind.cli.go_back.resume import add_resume_option, offer_resume
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint, path_json, with_reason
-from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.controller import BeforePrompts, Controller
-from rewind.errors import DONE, UsageError
-from rewind.words import plural, quoted, safe, shortened
+from rewind.errors import UsageError
+from rewind.words import one_line, plural, quoted, safe, shortened
 
 if TYPE_CHECKING:
     from typing import TypedDict, Union
 
     from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
+    from rewind.cli.go_back.plan_and_outcome import CodeJson
     from rewind.cli.output.style import PathJson, PathWithReason
 
     Either = Union[Plan, Outcome]
 
-    class BackCode(restored.CodeJson):
+    class BackCode(CodeJson):
         checkpoint: str
         exact: bool
         backup: str | None
@@ -60,7 +70,7 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--both", action="store_true", help="bring back the code as well")
     parser.add_argument("--in-place", action="store_true",
                         help="cut the session's own transcript instead of making a fork")
-    restored.add_outside_option(parser)
+    add_outside_option(parser)
     parser.add_argument("--copy", action="store_true", help="put the prompts on the clipboard")
     parser.add_argument("--session", metavar="ID", help="a session, or the path of a transcript")
     parser.add_argument("--force", action="store_true",
@@ -75,26 +85,28 @@ def run(args: Args) -> int:
     controller = open_controller(args)
     target, what = BeforePrompts(args.n, args.session), "both" if args.both else "conversation"
     if args.dry_run:
-        return _show_plan(controller.plan(target, what, in_place=args.in_place, outside=args.outside), args)
+        plan = controller.plan(target, what, in_place=args.in_place, outside=args.outside)
+        return answer(args, {**plan_json(plan), **_own_keys(plan), "notes": plan.all_notes()},
+                      lambda: _show_plan(plan))
     with ProgressLine() as progress:
         outcome = controller.go(target, what, in_place=args.in_place, force=args.force,
                                 outside=args.outside, progress=progress)
-    resume = Resume(controller, args)
+    command = ""
     if args.json:
-        print_json({**restored.outcome_json(outcome), **_own_keys(outcome)})
+        print_json({**outcome_json(outcome), **_own_keys(outcome)})
     else:
-        _tell(controller, outcome, resume)
+        command = _tell(controller, outcome)
     if args.copy:
         _copy(outcome)
-    resume.offer()
-    return restored.exit_code(outcome)
+    offer_resume(args, command)
+    return exit_code(outcome)
 
 
 def _own_keys(found: Either) -> BackJson:
     code: BackCode | None = None
     if found.record:
         backup = getattr(found, "backup", None)
-        code = {"checkpoint": found.record.name, "exact": found.exact, **restored.code_json(found.code),
+        code = {"checkpoint": found.record.name, "exact": found.exact, **code_json(found.code),
                 "backup": backup.name if backup else None,
                 "changedSince": [path_json(p) for p in found.code.foreign] if found.code else [],
                 "remaining": [with_reason(p, why) for p, why in getattr(found, "remaining", ())]}
@@ -102,37 +114,24 @@ def _own_keys(found: Either) -> BackJson:
     return {"boundary": found.boundary, "prompts": prompts, "code": code}
 
 
-def _show_plan(plan: Plan, args: Args) -> int:
-    if args.json:
-        print_json({**restored.plan_json(plan), **_own_keys(plan), "notes": plan.all_notes()})
-        return DONE
+def _show_plan(plan: Plan) -> None:
     _tell_prompts(plan, "to take back")
-    if plan.code:
-        restored.print_code(plan)
-        restored.print_outside(plan)
-    if plan.session:
-        print(f"{'Would cut' if args.in_place else 'Would fork'} session {plan.session}")
-    for text in plan.all_notes():
-        note(text)
-    return DONE
+    print_plan(plan)
 
 
-def _tell(controller: Controller, outcome: Outcome, resume: Resume) -> None:
+def _tell(controller: Controller, outcome: Outcome) -> str:
+    """The command that resumes the conversation."""
     note(_headline(controller, outcome))
-    _tell_prompts(outcome)
+    _tell_prompts(outcome, "taken back")
     if outcome.record:
-        restored.tell_code(outcome)
+        tell_code(outcome)
         if not outcome.complete:
             note(f"Some of the code could not be brought back from {outcome.record.name}")
         elif outcome.exact:
             note(f"The code is as it was in {outcome.record.name}")
-    for text in outcome.notes:
-        note(text)
-    restored.tell_conversation(outcome.conversation)
     if outcome.conversation is None:
         print("The code was restored; the conversation starts over.")
-    resume.tell(outcome)
-    note("To undo: rewind undo-restore")
+    return tell_what_next(outcome, controller, "undo-restore")
 
 
 def _headline(controller: Controller, found: Outcome) -> str:
@@ -146,10 +145,10 @@ def _headline(controller: Controller, found: Outcome) -> str:
     return f"Back to before {safe(quoted(first.text))}" + (f" ({facts})" if facts else "")
 
 
-def _tell_prompts(found: Either, said: str = "taken back") -> None:
+def _tell_prompts(found: Either, said: str) -> None:
     note(f"{plural(len(found.prompts), 'prompt')} {said}:")
     for prompt in found.prompts:
-        note(f"  {paint('>', 'cyan', sys.stderr)} {shortened(safe(' '.join(prompt.text.split())), _LONGEST)}")
+        note(f"  {paint('>', 'cyan', sys.stderr)} {shortened(one_line(prompt.text), _LONGEST)}")
 
 
 def _copy(outcome: Outcome) -> None:

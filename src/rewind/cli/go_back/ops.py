@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rewind.cli.every_command import Args, Parser, answer, open_controller
 from rewind.cli.output.style import paint, path_json
-from rewind.cli.parse.session import Args, Parser, answer, open_controller
 from rewind.controller import Controller
 from rewind.errors import DONE, UsageError
 from rewind.words import age, plural, safe, shown
@@ -86,7 +86,7 @@ def _list(controller: Controller, args: Args) -> int:
 
 
 def _facts(op: Operation, interrupted: Operation | None) -> str:
-    """What it changed, and what can be done about it."""
+    """What it changed, and what became of it."""
     parts = [_amount(op)] if op.ended else []
     if interrupted and op.id == interrupted.id:
         parts.append("interrupted")

@@ -7,13 +7,19 @@ conversation comes back as a new one beside it.
 
 from __future__ import annotations
 
-from rewind.cli.go_back.restored import add_outside_option, common_arguments, go_to, show_outcome
-from rewind.cli.go_back.resume import Resume, add_resume_option
+from rewind.cli.every_command import Args, Parser, answer, note, open_controller
+from rewind.cli.go_back.plan_and_outcome import (
+    add_outside_option,
+    common_arguments,
+    go_to,
+    going_back_json,
+    show_outcome,
+)
+from rewind.cli.go_back.resume import add_resume_option
 from rewind.cli.output.change_lines import painted
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import path_json, with_reason
 from rewind.cli.parse.arguments import SELECTOR, project_paths
-from rewind.cli.parse.session import Args, Parser, answer, note, open_controller
 from rewind.controller import AtCheckpoint, Controller
 from rewind.errors import DONE, PARTIAL, UsageError
 from rewind.words import explain, plural, safe, shown
@@ -53,7 +59,7 @@ def run(args: Args) -> int:
     outcome = go_to(args, controller, AtCheckpoint(chosen.record.name, paths), mode, in_place=args.in_place,
                     skip_missing=args.skip_missing, outside=args.outside)
     headline = {"headline": "Restored {paths} from {name}"} if paths else {}
-    return show_outcome(outcome, args, resume=Resume(controller, args), **headline)
+    return show_outcome(outcome, args, controller, **headline)
 
 
 def _mode(args: Args) -> str:
@@ -79,11 +85,9 @@ def _write_to(args: Args, controller: Controller, paths: list[bytes] | None) -> 
         with ProgressLine() as progress:
             written = controller.write_to(record.name, args.to, paths=paths, left_out=left_out,
                                           progress=progress)
-    return answer(args, {"operation": None, "checkpoint": record.name, "backup": None, "to": args.to,
-                         "written": [path_json(p) for p in written], "deleted": [], "kept": [],
-                         "conflicts": [], "outside": [], "changedSince": [],
-                         "remaining": [with_reason(p, "missing") for p in left_out or ()],
-                         "session": None, "fork": None, "in_place": None, "notes": [],
+    return answer(args, {**going_back_json(record, None), "to": args.to,
+                         "written": [path_json(path) for path in written],
+                         "remaining": [with_reason(path, "missing") for path in left_out or ()],
                          "dryRun": args.dry_run},
                   lambda: _tell_written(args, record.name, written, left_out or []),
                   code=PARTIAL if left_out else DONE)

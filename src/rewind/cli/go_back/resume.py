@@ -1,11 +1,11 @@
-"""Going on after going back: the command for it, and on a terminal the question whether to run it now."""
+"""Continuing the conversation after going back: the command, and on a terminal an offer to run it."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-from rewind.cli.parse.session import Args, Parser, note, verbosity
+from rewind.cli.every_command import Args, Parser, note, verbosity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,42 +17,36 @@ def add_resume_option(parser: Parser) -> None:
     parser.add_argument("--no-resume", action="store_true", help="do not ask whether to resume the session")
 
 
-class Resume:
-    """Told after what was done, asked at the very end."""
+def tell_resume(controller: Controller, outcome: Outcome) -> str:
+    """Say how to continue the conversation; return the command if it can be run at once."""
+    if not outcome.resume:
+        return ""
+    agent = controller.open_in(outcome)
+    note(f"{agent} still has the old conversation open. Run /exit in it, then:" if agent
+         else "Continue with:")
+    note(f"  {outcome.resume}")
+    return "" if agent else outcome.resume
 
-    def __init__(self, controller: Controller, args: Args) -> None:
-        self._controller = controller
-        self._asks = not (args.no_resume or args.json or verbosity.quiet)
-        self._command = ""
 
-    def tell(self, outcome: Outcome) -> None:
-        if not outcome.resume:
-            return
-        agent = self._controller.open_in(outcome)
-        note(f"{agent} still has the old conversation open. Run /exit in it, then:" if agent
-             else "Continue with:")
-        note(f"  {outcome.resume}")
-        self._command = "" if agent else outcome.resume
+def offer_resume(args: Args, command: str) -> None:
+    """`Resume now? [Y/n]`; the client replaces this process."""
+    if not command or args.no_resume or args.json or verbosity.quiet or not _can_run(command):
+        return
+    from rewind.cli.output.ask import ask_yes
 
-    def offer(self) -> None:
-        """`Resume now? [Y/n]`; the client takes the place of this process."""
-        if not self._command or not self._asks or not _can_run(self._command):
-            return
-        from rewind.cli.output.ask import ask_yes
-
-        if ask_yes("Resume now?", default=True):
-            run_client(self._command)
+    if ask_yes("Resume now?", default=True):
+        run_client(command)
 
 
 def run_client(command: str) -> None:
-    """It takes the place of this process."""
+    """Replace this process by the client."""
     sys.stdout.flush()
     sys.stderr.flush()
     os.execv("/bin/sh", ["sh", "-c", command])
 
 
 def _can_run(command: str) -> bool:
-    """A person at a terminal, not under an agent, and the client is installed."""
+    """A person is at the terminal, not an agent, and the client is installed."""
     from rewind.cli.output.ask import has_terminal
 
     if not (has_terminal() and sys.stdout.isatty()) or os.environ.get("CLAUDECODE"):

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import sys
 
-from rewind.cli.go_back.restored import show_outcome
+from rewind.cli.every_command import Args, Parser, answer, note, open_controller
+from rewind.cli.go_back.plan_and_outcome import show_outcome
 from rewind.cli.parse.arguments import SELECTOR
-from rewind.cli.parse.session import Args, Parser, answer, note, open_controller
 from rewind.errors import RewindError
 
 summary = "deprecated: use `rewind back --in-place`"

@@ -17,8 +17,8 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rewind.cli.every_command import Args, Parser, answer, note, open_controller, verbosity
 from rewind.cli.output.style import paint, path_json
-from rewind.cli.parse.session import Args, Parser, answer, note, open_controller, verbosity
 from rewind.controller import Controller, read_log
 from rewind.errors import DONE, PARTIAL, UsageError
 from rewind.words import age, plural, quoted, safe, shown
@@ -110,7 +110,7 @@ def _log(args: Args, controller: Controller) -> int:
 
 
 def _below(controller: Controller) -> str:
-    """Where we stand in the project."""
+    """The current directory, relative to the project."""
     root = os.path.realpath(controller.project.root)
     here = os.path.realpath(os.getcwd())
     return here[len(root):].lstrip("/") if here.startswith(root + "/") else ""
@@ -138,7 +138,7 @@ def _print(found: Bisected) -> None:
     print(f"  first bad   {paint(found.bad.name, 'red')}")
     print(f"  last good   {paint(found.good.name, 'green')}")
     _print_changes(found)
-    _tell_ways(found)
+    _tell_what_next(found)
 
 
 def _print_changes(found: Bisected) -> None:
@@ -151,7 +151,7 @@ def _print_changes(found: Bisected) -> None:
         print(f"  … and {more:,} more")
 
 
-def _tell_ways(found: Bisected) -> None:
+def _tell_what_next(found: Bisected) -> None:
     note(f"Found with {plural(found.runs, 'run')}.\n"
          f"To see the change:     rewind diff {found.good.name} {found.bad.name}\n"
          f"To take it back:       rewind revert {_named(found)}\n"
@@ -159,7 +159,7 @@ def _tell_ways(found: Bisected) -> None:
 
 
 def _named(found: Bisected) -> str:
-    """What `revert` takes: the turn if there is one."""
+    """The name that `revert` takes: the turn if there is one."""
     author = found.author
     return f"{(author.session or '')[:8]}:t{author.turn}" if author.turn else found.span
 

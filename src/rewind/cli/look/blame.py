@@ -11,12 +11,12 @@ import re
 import time
 from typing import TYPE_CHECKING
 
+from rewind.cli.every_command import Args, Parser, answer, note_left_out, open_controller
 from rewind.cli.output.columns import cells, cut
 from rewind.cli.output.pager import add_pager_option, paged
 from rewind.cli.output.style import paint, path_json, visible
 from rewind.cli.parse.arguments import project_path
-from rewind.cli.parse.session import Args, Parser, note_left_out, open_controller, print_json
-from rewind.errors import UsageError
+from rewind.errors import DONE, UsageError
 from rewind.words import age, safe
 
 if TYPE_CHECKING:
@@ -63,13 +63,11 @@ def run(args: Args) -> int:
     controller = open_controller(args)
     path = project_path(args.file, controller.project)
     found = controller.blame(path, args.checkpoint, first=first, last=last)
-    if args.json:
-        print_json({**path_json(path), "lines": [_json(line, path) for line in found.lines]})
-    else:
-        with paged(args):
-            _print(found)
+    with paged(args):
+        answer(args, {**path_json(path), "lines": [_json(line, path) for line in found.lines]},
+               lambda: _print(found))
     note_left_out(found.damaged)
-    return 0
+    return DONE
 
 
 def _range(text: str | None) -> tuple[int | None, int | None]:

@@ -12,9 +12,9 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from rewind.cli.every_command import Args, Parser, open_controller, print_json
 from rewind.cli.output.style import kind_of, path_json, visible
 from rewind.cli.parse.arguments import project_path
-from rewind.cli.parse.session import Args, Parser, open_controller, print_json
 from rewind.controller import DIR, LINK, UNCOVERED, entry_at, is_binary, pieces_of, split_selector
 from rewind.errors import PathNotFound, RewindError, UsageError
 from rewind.words import shown

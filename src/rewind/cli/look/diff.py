@@ -7,18 +7,18 @@ who changed what: an editing tool of the agent, shell commands, or you between t
 
 from __future__ import annotations
 
-import shutil
 import sys
 from typing import TYPE_CHECKING, BinaryIO
 
+from rewind.cli.every_command import Args, Parser, note, open_controller, print_json
 from rewind.cli.output.change_lines import rename_text, renames_in
+from rewind.cli.output.columns import terminal_width
 from rewind.cli.output.diffstat import stat_lines, total_line
 from rewind.cli.output.pager import add_pager_option, paged
 from rewind.cli.output.patch import for_terminal, patch
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import kind_of, paint, path_json
 from rewind.cli.parse.arguments import project_paths
-from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.controller import Controller, Difference, compare
 from rewind.words import explain, shown
 
@@ -116,7 +116,7 @@ def _print_names(difference: Difference) -> None:
 def _print_stat(controller: Controller, difference: Difference) -> None:
     if not difference.changes:
         return
-    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
+    columns = terminal_width() if sys.stdout.isatty() else 80
     renames = renames_in(difference)
     found = _with_renames(difference, renames)
     labels = {one.new: rename_text(one) for one in renames}
@@ -134,12 +134,12 @@ def _with_renames(difference: Difference, renames: list[Rename]) -> list[Compari
     moved = {one.old for one in renames} | {one.new for one in renames}
     found = [one for one in _compared(difference) if one.path not in moved]
     for one in renames:
-        read_old = _reading(difference, one.old)
+        read_old = _content_of(difference, one.old)
         found.append(compare(one.new, one.old_entry, one.new_entry, read_old, difference.new.content))
     return sorted(found, key=lambda comparison: comparison.path)
 
 
-def _reading(difference: Difference, path: bytes) -> Read:
+def _content_of(difference: Difference, path: bytes) -> Read:
     return lambda _, entry, limit: difference.old.content(path, entry, limit)
 
 
@@ -151,7 +151,7 @@ def _who(controller: Controller, difference: Difference) -> dict[bytes, list[str
 
 def _groups(controller: Controller, difference: Difference,
             found: list[Comparison]) -> dict[str, list[Comparison]]:
-    """By whom, where that is known."""
+    """Grouped by who changed them, if that is known."""
     who = _who(controller, difference)
     groups: dict[str, list[Comparison]] = {}
     for one in found:

@@ -11,10 +11,10 @@ import time
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from rewind.cli.every_command import Args, Parser, answer, note, note_left_out, open_controller
 from rewind.cli.output.style import paint, path_json
-from rewind.cli.parse.session import Args, Parser, answer, note, note_left_out, open_controller, print_json
 from rewind.controller import Controller, is_timestamp, timestamp
-from rewind.errors import RewindError, UsageError
+from rewind.errors import DONE, RewindError, UsageError
 from rewind.words import age, and_more, plural, safe, shown
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ summary = "search your prompts, or the code in checkpoints"
 examples = ("rewind grep parser", 'rewind grep -i "clean up"', "rewind grep parser --session 3f2a9c11 --json",
             "rewind grep --code parse_header   # in the files of all checkpoints")
 takes_text = True
-may_be_empty = ("text",)  # told below
+may_be_empty = ("text",)  # `run` reports it
 _AROUND = 40
 _MOST = 500  # matches in code
 
@@ -68,10 +68,10 @@ def run(args: Args) -> int:
         return _search_code(controller, args)
     found = list(controller.search_prompts(args.text, session=args.session, any_case=args.ignore_case))
     return answer(args, {"matches": [_json(one, len(args.text)) for one in found]},
-                  lambda: _print(found, len(args.text)) if found else _tell_nothing("prompt", args))
+                  lambda: _print(found, len(args.text)) if found else _tell_no_match("prompt", args))
 
 
-def _tell_nothing(what: str, args: Args) -> None:
+def _tell_no_match(what: str, args: Args) -> None:
     more = "" if args.ignore_case else " Use -i to ignore case."
     note(f'No {what} contains "{safe(args.text)}".{more}')
 
@@ -80,22 +80,19 @@ def _search_code(controller: Controller, args: Args) -> int:
     damaged: dict[str, RewindError] = {}
     found = list(islice(controller.search_code(args.text, any_case=args.ignore_case, damaged=damaged),
                         _MOST + 1))
-    if args.json:
-        print_json({"matches": [_code_json(one) for one in found[:_MOST]], "more": len(found) > _MOST})
-    for one in [] if args.json else found[:_MOST]:
-        _print_code(one)
-    if not found and not args.json:
-        _tell_nothing("file of a checkpoint", args)
+    first = found[:_MOST]
+    answer(args, {"matches": [_code_json(one) for one in first], "more": len(found) > _MOST},
+           lambda: _print_code(first) if first else _tell_no_match("file of a checkpoint", args))
     if len(found) > _MOST:
         note(f"These are the first {_MOST:,}. Search for a longer text.")
     note_left_out(damaged)
-    return 0
+    return DONE
 
 
-def _print_code(found: CodeFound) -> None:
-    where = f"{shown(found.path)}:{found.line}"
-    print(f"{paint(f'{found.record.sequence:>4}', 'cyan')}  {age(found.record.created):>12}"
-          f"  {where}: {safe(found.text)}")
+def _print_code(found: list[CodeFound]) -> None:
+    for one in found:
+        print(f"{paint(f'{one.record.sequence:>4}', 'cyan')}  {age(one.record.created):>12}"
+              f"  {shown(one.path)}:{one.line}: {safe(one.text)}")
 
 
 def _code_json(found: CodeFound) -> CodeMatch:
@@ -104,7 +101,7 @@ def _code_json(found: CodeFound) -> CodeMatch:
 
 
 def command_to(found: Found) -> str:
-    """To before that prompt; empty where nothing leads there."""
+    """The command that goes back to before that prompt; empty if there is none."""
     if found.turn is None:
         return ""
     return f"rewind back {found.total - found.turn + 1} --both --session {found.session.session_id[:8]}"

@@ -7,15 +7,15 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rewind.cli.output.changed import lines
+from rewind.cli.every_command import Args, Parser, note_left_out, open_controller, print_json
+from rewind.cli.output.change_counts import lines
 from rewind.cli.output.columns import cut, line_room
 from rewind.cli.output.pager import add_pager_option, paged
 from rewind.cli.output.patch import for_terminal, patch
 from rewind.cli.output.style import paint, path_json
 from rewind.cli.parse.arguments import project_path
-from rewind.cli.parse.session import Args, Parser, note_left_out, open_controller, print_json
 from rewind.controller import Controller
-from rewind.errors import PathNeverSeen, RewindError
+from rewind.errors import DONE, PathNeverSeen, RewindError
 from rewind.words import age, plural, safe, shortened, shown
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def run(args: Args) -> int:
         with paged(args):
             _print(controller, entries, args.patch)
     note_left_out(damaged)
-    return 0
+    return DONE
 
 
 def _checked(entries: Iterator[LogEntry], path: bytes) -> Iterator[LogEntry]:
@@ -102,7 +102,7 @@ def _print(controller: Controller, entries: Iterator[LogEntry], with_patch: bool
 
 
 def _description(entry: LogEntry) -> str:
-    """Unless it is that of the hook at a turn's end: the line with the prompt below says it already."""
+    """Empty at the end of a turn: the line below has its prompt."""
     after_a_turn = entry.record.kind == "auto" and entry.record.trigger.get("event") == "Stop"
     return "" if entry.prompt and after_a_turn else safe(entry.record.description)
 

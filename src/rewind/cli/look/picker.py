@@ -7,14 +7,13 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from rewind.cli.go_back.restored import exit_code, print_code, tell_code, tell_conversation
+from rewind.cli.go_back.plan_and_outcome import exit_code, print_plan, tell_code, tell_what_next
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint
-from rewind.cli.parse.session import note
 from rewind.controller import BOTH, CHECKPOINT, CODE, CONVERSATION, NOW, PROMPT, SESSION, Controller
 from rewind.errors import DONE, NotInitialised, RewindError
 from rewind.paths import current_dir
-from rewind.words import age, plural, safe, shortened
+from rewind.words import age, one_line, plural, safe, shortened
 
 if TYPE_CHECKING:
     from rewind.checkpoint.map.by_session import Item
@@ -26,7 +25,7 @@ _INTENTS = {"1": BOTH, "2": CODE, "3": CONVERSATION}
 _CHOICES = ("1  Jump: code + conversation", "2  Code only", "3  Conversation only")
 
 
-class _Enough(Exception):
+class _Leave(Exception):
     """The person wants to leave."""
 
 
@@ -34,7 +33,7 @@ def pick(project: str | None) -> int:
     try:
         controller = _open(project)
         return _Picker(controller).run()
-    except _Enough:
+    except _Leave:
         return DONE
 
 
@@ -45,7 +44,7 @@ def _open(project: str | None) -> Controller:
         root = os.path.realpath(project or current_dir())
         print(f"This directory is not protected by Rewind yet: {safe(root)}")
         if not _yes("Protect it now?"):
-            raise _Enough
+            raise _Leave
         with ProgressLine() as progress:
             return Controller.init(root, progress=progress)[0]
 
@@ -55,7 +54,7 @@ def _ask(question: str) -> str:
     line = sys.stdin.readline()
     if not line:
         print()
-        raise _Enough
+        raise _Leave
     return line.strip()
 
 
@@ -75,7 +74,7 @@ class _Picker:
         self.items: list[Item] = []
 
     def run(self) -> int:
-        """Until something was done, or the person has seen enough."""
+        """Until something was done, or the person leaves."""
         show = True
         while True:
             self.items = self.controller.map_by_session().items if show else self.items
@@ -100,7 +99,7 @@ class _Picker:
     # the list
 
     def _list(self, show: bool) -> dict[str, Item]:
-        """The numbers are those of every list; a prompt without a checkpoint goes by its turn."""
+        """The items by number, as in `rewind list`; a prompt without a checkpoint by its turn."""
         wanted = [item for item in self.items if item.kind != NOW and self._matches(item)]
         numbers: dict[str, Item] = {}
         for item in wanted:
@@ -139,7 +138,7 @@ class _Picker:
             print(paint(f"{plural(hidden, 'older item')} not shown; m shows more.", "dim"))
 
     def _line(self, item: Item, number: str | None, now: float) -> str:
-        text = shortened(safe(" ".join(item.text.split())), 56) or "(empty)"
+        text = shortened(one_line(item.text), 56) or "(empty)"
         inset = "  " * min(item.depth, 4)
         if item.kind == SESSION:
             title = f"{inset}{'fork: ' if item.depth else ''}{text}"
@@ -156,14 +155,14 @@ class _Picker:
         """An exit code when something was done; None to go on choosing."""
         name = item.record.name if item.record else ""
         where = "before the prompt" if item.kind == PROMPT else f"to {name}"
-        print(f"\nGo back {where}: {safe(' '.join(item.text.split()))}")
+        print(f"\nGo back {where}: {one_line(item.text)}")
         for number, text in enumerate(_CHOICES, 1):
             lacks = number != 2 and not item.has_conversation
             print(f"  {text}" + (paint("  (it holds no conversation)", "dim") if lacks else ""))
         intent = _INTENTS.get(answer := _ask("1, 2 or 3; Enter for the list:"))
         if intent is None:
             if answer.lower() in ("q", "quit"):
-                raise _Enough
+                raise _Leave
             return None
         try:
             plan = self.controller.plan(item.target(), intent)
@@ -176,30 +175,22 @@ class _Picker:
             print(f"{paint('error:', 'red')} {safe(error.message)}")
             print(f"{paint('hint:', 'cyan')} {error.hint}")
             return None
-        return _tell(outcome)
+        _tell(self.controller, outcome)
+        return exit_code(outcome)
 
 
 def _show(plan: Plan) -> None:
     if plan.prompts and plan.session:
         print(f"{plural(len(plan.prompts), 'prompt')} to take back:")
         for prompt in plan.prompts:
-            print(f"  > {safe(' '.join(prompt.text.split()))[:100]}")
-    print_code(plan)
-    if plan.session:
-        print(f"Would fork session {plan.session}")
-    for text in [plan.no_conversation, *plan.all_notes()]:
-        if text:
-            print(text)
+            print(f"  > {one_line(prompt.text)[:100]}")
+    print_plan(plan)
+    if plan.no_conversation:
+        print(plan.no_conversation)
 
 
-def _tell(outcome: Outcome) -> int:
+def _tell(controller: Controller, outcome: Outcome) -> None:
     tell_code(outcome)
     if outcome.record and outcome.plan.changes:
         print(f"Restored to {outcome.record.name}. Reload your agent session.")
-    for text in outcome.notes:
-        note(text)
-    tell_conversation(outcome.conversation)
-    if outcome.resume:
-        note(f"Continue with:\n  {outcome.resume}")
-    note("To undo: rewind undo-restore")
-    return exit_code(outcome)
+    tell_what_next(outcome, controller, "undo-restore")

@@ -9,12 +9,12 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from rewind.cli.every_command import Args, Parser, answer, note, note_some, open_controller, print_json
 from rewind.cli.output.columns import cells, cut, line_room
 from rewind.cli.output.style import paint
-from rewind.cli.parse.session import Args, Parser, answer, note, note_some, open_controller, print_json
 from rewind.controller import iso_time, plain_title, read_index
 from rewind.errors import UsageError
-from rewind.words import age, plural, safe
+from rewind.words import age, one_line, plural, safe
 
 if TYPE_CHECKING:
     from typing import TypedDict
@@ -138,7 +138,7 @@ def print_tree(infos: list[SessionInfo]) -> None:
 
 
 def _name(info: SessionInfo, room: int) -> str:
-    """However short the title is cut, a fork says where it comes from."""
+    """The title is cut, but not where a fork comes from."""
     end = info.where_from if info.name.endswith(info.where_from) else ""
     text = safe(info.name[:len(info.name) - len(end)])
     return cut(text, max(20, room - cells(end))) + end
@@ -165,7 +165,7 @@ def _show(args: Args) -> int:
     for turn in index.turns:
         number = f"{turn.turn:>4}" if turn.turn else "   ·"
         remark = "" if turn.active else "  (abandoned by the agent's own rewind)"
-        text = cut(safe(" ".join(turn.prompt.split())), line_room() - 6 - cells(remark))
+        text = cut(one_line(turn.prompt), line_room() - 6 - cells(remark))
         print(f"{number}  {text}{paint(remark, 'dim')}")
     if not index.turns:
         print("It has no prompts yet.")
@@ -173,7 +173,7 @@ def _show(args: Args) -> int:
 
 
 def _index(args: Args) -> SessionIndex:
-    """A transcript that a person names may lie anywhere, and needs no project."""
+    """A transcript that is named by its path may be anywhere, and needs no project."""
     if args.session and (os.sep in args.session or args.session.endswith(".jsonl")):
         return read_index(os.path.abspath(args.session))
     return open_controller(args).session_index(args.session)

@@ -6,13 +6,13 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from rewind.cli.every_command import Args, Parser, note, open_controller, print_json
 from rewind.cli.look.show_turn import Turn, find_turn, print_turn, turn_json
+from rewind.cli.output.change_counts import lines, why_not_all
 from rewind.cli.output.change_lines import change_lines, painted, renames_in
-from rewind.cli.output.changed import lines, why_not_all
 from rewind.cli.output.pager import add_pager_option, paged
 from rewind.cli.output.style import kind_of, paint, path_json
 from rewind.cli.parse.arguments import SELECTOR
-from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.controller import Controller, Difference, kept_outside, torn_paths, turn_name
 from rewind.errors import CheckpointNotFound
 from rewind.words import age, plural, safe, shown, size
@@ -221,7 +221,7 @@ def _file_line(path: bytes, entry: TreeEntry) -> str:
 
 
 def _json(controller: Controller, record: Record, files: bool) -> JsonObject:
-    """The whole record, and what is told beside it."""
+    """The whole record, and what is known besides."""
     difference = _Changed(controller, record).difference
     changes = difference and {key: [path_json(path) for path in getattr(difference, key)]
                               for key in ("added", "modified", "deleted")}

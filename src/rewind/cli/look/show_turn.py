@@ -6,12 +6,12 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from rewind.cli.every_command import note
 from rewind.cli.look.list.list_turns import changed, running_turns
 from rewind.cli.output.change_lines import change_lines, painted, renames_in
 from rewind.cli.output.style import paint, path_json
-from rewind.cli.parse.session import note
 from rewind.controller import Controller
-from rewind.words import age, plural, safe
+from rewind.words import age, one_line, plural, safe
 
 if TYPE_CHECKING:
     from typing import TypedDict
@@ -85,7 +85,7 @@ def print_turn(controller: Controller, turn: Turn, name: str) -> None:
     row = turn.row
     here = paint("  ◀ here", "green") if row.here else ""
     print(f"{paint(f'turn {row.turn}', 'cyan')} of {(row.session or '')[:8]}{here}")
-    print(f"  {safe(' '.join(row.text.split()))}")
+    print(f"  {one_line(row.text)}")
     local = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(row.time))
     _fact("asked", f"{local} ({age(row.time)})")
     _fact("before", _checkpoint(row.before))

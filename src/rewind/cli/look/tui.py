@@ -10,10 +10,10 @@ import os
 import sys
 from typing import Any
 
+from rewind.cli.every_command import Args, Parser, note
 from rewind.cli.go_back.resume import run_client
 from rewind.cli.output.clipboard import copy
 from rewind.cli.output.theme import light_wanted, remember_light
-from rewind.cli.parse.session import Args, Parser, note
 from rewind.errors import DONE, UsageError
 
 summary = "open the full-screen timeline: look around and go back"
@@ -29,7 +29,7 @@ def run(args: Args) -> int:
         raise UsageError("`rewind tui` needs an interactive terminal.",
                          hint="`rewind list --json` and `rewind restore` do the same in scripts.")
     plain = args.plain or os.environ.get("TERM", "dumb") in ("dumb", "")
-    app = None if plain else _load_app()
+    app = None if plain else load_room("rewind.tui.app")
     if app:
         return _start(app, args.project)
     if not plain:
@@ -40,12 +40,13 @@ def run(args: Args) -> int:
     return pick(args.project)
 
 
-def _load_app() -> Any:
-    """By name: the other rooms of this floor are not imported by one another, only started from here."""
+def load_room(module: str) -> Any:
+    """A module of another room of this rank; None if packages that it needs are missing. Rooms of one rank
+    do not import each other: the command that needs one loads it by name."""
     from importlib import import_module
 
     try:
-        return import_module("rewind.tui.app")
+        return import_module(module)
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("rewind"):
             raise

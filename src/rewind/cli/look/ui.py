@@ -6,11 +6,11 @@ has it can rewind your project, so keep it to yourself. Press Ctrl-C to stop.
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 
-from rewind.cli.parse.session import Args, Parser, answer, note, open_controller
+from rewind.cli.every_command import Args, Parser, answer, note, open_controller
+from rewind.cli.look.tui import load_room
 from rewind.errors import DONE, PortTaken, UiMissing
 
 summary = "show sessions, branches and checkpoints on a web page"
@@ -26,12 +26,8 @@ def run(args: Args) -> int:
     controller = open_controller(args)
     root, home = controller.project.root, controller.project.home
     controller.close()
-    try:
-        # By name: the page's room stands beside this one, and only this command opens it.
-        server = importlib.import_module("rewind.web.serve")
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("rewind"):
-            raise
+    server = load_room("rewind.web.serve")
+    if server is None:
         raise UiMissing()
     try:
         server.serve(root, args.port, lambda address: _ready(address, args), home)
@@ -53,6 +49,6 @@ def _ready(address: str, args: Args) -> None:
 
 
 def _has_screen() -> bool:
-    """In a terminal without one, `webbrowser` would start a text browser in it."""
+    """Without a screen, `webbrowser` would start a text browser in the terminal."""
     return sys.platform == "darwin" or any(os.environ.get(key) for key in ("DISPLAY", "WAYLAND_DISPLAY",
                                                                            "BROWSER", "WSL_DISTRO_NAME"))

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import time
 from typing import TYPE_CHECKING
 
-from rewind.cli.output.changed import amount
-from rewind.cli.output.columns import cells, cut
+from rewind.cli.every_command import Args, Parser, note, open_controller
+from rewind.cli.output.change_counts import amount
+from rewind.cli.output.columns import cells, cut, terminal_width
 from rewind.cli.output.style import paint
-from rewind.cli.parse.session import Args, Parser, note, open_controller
 from rewind.errors import RewindError, UsageError
 from rewind.fast import quickjson
-from rewind.words import safe
+from rewind.words import file_count, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -77,13 +76,13 @@ def run(args: Args) -> int:
 
 
 class Watcher:
-    """Asked again and again. A look at a project at rest lists some directories and opens no file."""
+    """Looks for news. While nothing happens, a look lists some directories and opens no file."""
 
     def __init__(self, controller: Controller) -> None:
         self._controller = controller
         self._looked = time.time()
         self._checkpoints = controller.names()
-        # How long each transcript was: a prompt behind that is new.
+        # The size of each transcript at the last look: a prompt beyond it is new.
         self._sizes = {s.path: s.size for s in controller.latest_sessions()}
 
     def look(self) -> Iterator[Event]:
@@ -103,12 +102,12 @@ class Watcher:
         return {"event": "checkpoint", "checkpoint": name, "createdAt": record.created_at,
                 "kind": record.kind, "description": record.description, "trigger": record.trigger,
                 "sessionId": record.session,
-                "changes": {"files": len(changes["files"]) + changes["more"],
+                "changes": {"files": file_count(changes),
                             "insertions": changes["added"], "deletions": changes["removed"]}
                 if changes else None}
 
     def _new_turns(self) -> Iterator[Event]:
-        # Those at rest are not even opened. Two seconds more, as some file systems count in those.
+        # Unchanged transcripts are not opened. Times of some file systems are two seconds apart.
         since, self._looked = self._looked - 2, time.time()
         for session in self._controller.latest_sessions(since):
             if self._sizes.get(session.path) == session.size:
@@ -116,7 +115,7 @@ class Watcher:
             try:
                 rows = self._rows(session)
             except RewindError:
-                continue  # gone again; or the next look may read it
+                continue  # deleted meanwhile, or readable at the next look
             for row in rows:
                 yield {"event": "turn", "session_id": session.session_id, "agent": session.profile.name,
                        "turn": row.turn, "prompt": row.prompt, "timestamp": row.stamp}
@@ -125,13 +124,13 @@ class Watcher:
         index = self._controller.turns_of(session)
         before = self._sizes.get(session.path)
         if before is None and self._controller.is_fork(session, index):
-            before = session.size  # a fork: what it begins with was said elsewhere
+            before = session.size  # a fork: its first prompts are not new
         self._sizes[session.path] = index.size
         return [row for row in index.turns(1, index.total) if row.offset >= (before or 0)]
 
 
 def _line(event: Event) -> str:
-    """On a terminal one line of it: the text in the middle gives way."""
+    """On a terminal it fits on a line: the text in the middle is cut."""
     now = paint(time.strftime("%H:%M:%S"), "dim")
     if event["event"] == "turn":
         head = f"{event['session_id'][:8]}  turn {event['turn']}: "
@@ -145,5 +144,5 @@ def _line(event: Event) -> str:
 
 
 def _fitted(text: str, beside: str) -> str:
-    room = shutil.get_terminal_size().columns - 1 - cells(f"HH:MM:SS  checkpoint  {beside}")
-    return cut(safe(" ".join(text.split())), max(20, room) if sys.stdout.isatty() else 1000)
+    room = terminal_width() - 1 - cells(f"HH:MM:SS  checkpoint  {beside}")
+    return cut(one_line(text), max(20, room) if sys.stdout.isatty() else 1000)

@@ -6,10 +6,10 @@ a checkpoint that an operation needs to be undone is deleted as well.
 
 from __future__ import annotations
 
-from rewind.cli.output.ask import ask_yes, refuse_unasked
+from rewind.cli.every_command import Args, Parser, answer, open_controller
+from rewind.cli.output.ask import ask_yes, require_yes
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.parse.arguments import SELECTOR
-from rewind.cli.parse.session import Args, Parser, answer, open_controller
 from rewind.errors import RewindError
 from rewind.words import age, plural, safe, size
 
@@ -47,6 +47,6 @@ def run(args: Args) -> int:
 def _confirm(args: Args, count: int) -> None:
     if args.yes:
         return
-    refuse_unasked(args.json)
+    require_yes(args.json)
     if not ask_yes(f"Delete {plural(count, 'checkpoint')} for good?", default=False):
         raise RewindError("Nothing was deleted.", hint="To see what would go: --dry-run")

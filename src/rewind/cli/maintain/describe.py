@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from rewind.cli.every_command import Args, Parser, answer, open_controller
 from rewind.cli.parse.arguments import SELECTOR
-from rewind.cli.parse.session import Args, Parser, answer, open_controller
 from rewind.words import safe
 
 summary = "change the description of a checkpoint"

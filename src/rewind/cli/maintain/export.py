@@ -9,12 +9,12 @@ from __future__ import annotations
 import sys
 from typing import BinaryIO
 
+from rewind.cli.every_command import Args, Parser, answer, note, open_controller
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import path_json
 from rewind.cli.parse.arguments import SELECTOR
-from rewind.cli.parse.session import Args, Parser, answer, note, open_controller
 from rewind.errors import DONE, UsageError
-from rewind.words import plural, shown, size
+from rewind.words import and_more, plural, shown, size
 
 summary = "write a checkpoint into one file"
 examples = ("rewind export last ../before-the-move.tar.gz",
@@ -64,6 +64,6 @@ def _refuse_unwise(args: Args) -> None:
 
 
 def _warn(links: list[bytes]) -> None:
-    some = ", ".join(shown(link) for link in links[:3]) + (", …" if len(links) > 3 else "")
-    note(f"warning: {plural(len(links), 'link')} may lead out of the project ({some});"
+    names = and_more([shown(link) for link in links], 3)
+    note(f"warning: {plural(len(links), 'link')} may lead out of the project ({names});"
          " `rewind import` takes the file only with `--allow-links-out`.")

@@ -6,9 +6,9 @@ a part of it. A file that contains anything suspicious is refused.
 
 from __future__ import annotations
 
+from rewind.cli.every_command import Args, Parser, answer, note, open_controller
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.parse.arguments import at_least_one
-from rewind.cli.parse.session import Args, Parser, answer, note, open_controller
 from rewind.controller import Controller
 from rewind.words import plural, safe, size
 

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
+from rewind.cli.every_command import Args, Parser, answer, open_controller
 from rewind.cli.parse.arguments import SELECTOR
-from rewind.cli.parse.session import Args, Parser, answer, open_controller
 from rewind.words import safe
 
 summary = "keep a checkpoint for good"

@@ -12,10 +12,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from rewind.cli.output.ask import ask_yes, refuse_unasked
+from rewind.cli.every_command import Args, Parser, note, open_controller, print_json
+from rewind.cli.output.ask import ask_yes, require_yes
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint, path_json
-from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.controller import Controller
 from rewind.errors import DAMAGED, DONE, FAILED, PARTIAL, UsageError
 from rewind.words import plural, safe, shown
@@ -84,7 +84,7 @@ def _check(args: Args) -> None:
         if not os.path.isfile(path):
             raise UsageError(f"There is no file {path}", hint="Name a file that `rewind export` wrote.")
     if args.repair and not (args.dry_run or args.yes):
-        refuse_unasked(args.json)
+        require_yes(args.json)
 
 
 def _repair(args: Args, controller: Controller) -> int:

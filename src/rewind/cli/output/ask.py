@@ -13,15 +13,15 @@ def has_terminal() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def refuse_unasked(as_json: bool) -> None:
-    """Without `--yes`, where nobody can be asked, and where the answer is for a program."""
+def require_yes(as_json: bool) -> None:
+    """Without `--yes`, refuse if nobody can be asked, or if the output is for a program."""
     if as_json or not has_terminal():
         raise UsageError("Not a terminal. Pass --yes to confirm.",
                          hint="Repeat with --yes; --dry-run shows what would be done.")
 
 
 def ask(question: str, default: str) -> str:
-    """A line of text; the default for an empty one, or when nothing more comes."""
+    """A line of text; the default if it is empty, or at the end of the input."""
     print(f"{question} {paint(f'[{default}]', 'dim', sys.stderr)} ", end="", file=sys.stderr, flush=True)
     line = sys.stdin.readline()
     if not line:
@@ -40,10 +40,10 @@ def ask_yes(question: str, *, default: bool) -> bool:
 
 
 def ask_choice(question: str, choices: tuple[str, ...], default: str) -> str:
-    """One of the choices, or the beginning of one."""
+    """One of the choices. The person may type the beginning of one."""
     while True:
         answer = ask(question, default).lower()
-        near = [choice for choice in choices if choice.startswith(answer)]
-        if len(near) == 1:
-            return near[0]
+        found = [choice for choice in choices if choice.startswith(answer)]
+        if len(found) == 1:
+            return found[0]
         print(f"Please answer {', '.join(choices[:-1])} or {choices[-1]}.", file=sys.stderr)

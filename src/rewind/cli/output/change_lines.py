@@ -24,7 +24,7 @@ def renames_in(difference: Difference) -> list[Rename]:
 
 def change_lines(difference: Difference, renames: list[Rename],
                  only: Iterable[bytes] | None = None) -> list[tuple[str, str]]:
-    """(sign, text) of each line; `only` some of the paths."""
+    """(sign, text) of each line; `only` limits them to some paths."""
     from rewind.controller import fold
 
     wanted = None if only is None else set(only)

@@ -1,4 +1,4 @@
-"""Text to the clipboard, by whatever this machine has for it."""
+"""Copy text to the clipboard, with a tool of this machine or through the terminal."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _MOST_FOR_TERMINAL = 74_000  # terminals drop longer sequences
 
 
 def copy(text: str) -> str:
-    """How it was done; empty when there is no way."""
+    """How it was copied; empty if there is no way."""
     for command, needs in _TOOLS:
         if (needs is None or os.environ.get(needs)) and shutil.which(command[0]) and _run(command, text):
             return command[0]
-    return "the terminal's" if _by_terminal(text) else ""
+    return "the terminal's" if _through_terminal(text) else ""
 
 
 def _run(command: list[str], text: str) -> bool:
@@ -34,8 +34,8 @@ def _run(command: list[str], text: str) -> bool:
     return done.returncode == 0
 
 
-def _by_terminal(text: str) -> bool:
-    """OSC 52: most terminals take it, over ssh too. Nothing answers, so it is only tried."""
+def _through_terminal(text: str) -> bool:
+    """OSC 52, which most terminals support, also over ssh. They do not answer, so success is not known."""
     import base64
 
     code = base64.b64encode(text.encode("utf-8", "replace")).decode()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
-# What we print ourselves, so that a list in plain ASCII need not load the tables of Unicode.
+# Signs that Rewind prints. They are known here so that most lists need not load the Unicode tables.
 _NARROW = frozenset("●│─╯┴┼◀✎◆◇↶…−★·“”‘’–—")
 
 
 def terminal_width() -> int:
-    """As `shutil.get_terminal_size` has it, without the compressors that it loads."""
+    """As `shutil.get_terminal_size` does it; `shutil` would load compressors."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isascii() and columns.isdigit() and int(columns):
         return int(columns)
@@ -51,7 +51,7 @@ def cut(text: str, room: int) -> str:
 
 
 def cut_quote(text: str, room: int) -> str:
-    """A long sentence that quotes somebody: the quotation is cut, and what follows stays."""
+    """A long sentence with a quotation: the quotation is cut, and what follows it stays."""
     head, mark, end = text.rpartition('"')
     if not mark or cells(text) <= room:
         return cut(text, room)
@@ -59,7 +59,7 @@ def cut_quote(text: str, room: int) -> str:
 
 
 def fitted(name: str, room: int) -> str:
-    """The end of a long name says more than its beginning."""
+    """A long name without its beginning: the end says more."""
     if cells(name) <= room:
         return name
     while cells(name) > room - 1:
@@ -68,7 +68,7 @@ def fitted(name: str, room: int) -> str:
 
 
 def in_columns(rows: list[tuple[str, ...]], tabs: bool) -> list[str]:
-    """One line for each row, below one another; for a program, with tabs between them and nothing else."""
+    """A line for each row, in aligned columns; with `tabs`, separated by them, for a program."""
     if tabs:
         return ["\t".join(row) for row in rows]
     widths = [max(map(cells, column)) for column in zip(*rows)]

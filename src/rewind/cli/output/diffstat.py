@@ -19,7 +19,7 @@ _NARROWEST_BAR = 10
 
 def stat_lines(found: list[Comparison], columns: int,
                labels: dict[bytes, str] | None = None) -> list[str]:
-    """`labels` are names for paths that are shown by another one, such as a rename."""
+    """`labels` replace the names of some paths, such as `old → new` for a rename."""
     counted = [one.counts or (0, 0) for one in found]
     number = len(str(max((i + d for i, d in counted), default=0)))
     names = [(labels or {}).get(one.path) or _name(one) for one in found]

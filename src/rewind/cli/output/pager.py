@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
-from rewind.cli.parse.session import Args, Parser
+from rewind.cli.every_command import Args, Parser
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import subprocess
-    from typing import Any, TextIO
+    from typing import TextIO
 
 _DEFAULT = "less"
 
@@ -20,9 +20,9 @@ def add_pager_option(parser: Parser) -> None:
 
 
 class paged:
-    """Everything that is printed inside, if there is much of it and a person to read it."""
+    """Sends what is printed inside to a pager, if it is long and stdout is a terminal."""
 
-    # A class of its own, for `contextlib` would cost every `rewind list` some milliseconds.
+    # A class, because importing `contextlib` would cost every `rewind list` some milliseconds.
     def __init__(self, args: Args) -> None:
         self._real = sys.stdout
         command = _command(args)
@@ -52,7 +52,7 @@ def _command(args: Args) -> str:
 
 
 class _Paged:
-    """Holds the first screen back: only what does not fit on it is worth a pager."""
+    """Holds back the first screen, and starts the pager only if there is more."""
 
     def __init__(self, command: str, terminal: TextIO) -> None:
         self._command = command
@@ -66,10 +66,7 @@ class _Paged:
         return True
 
     def flush(self) -> None:
-        """A pager shows what it gets when it likes to."""
-
-    def reconfigure(self, **how: Any) -> None:
-        """The terminal was told already."""
+        """The pager decides when it shows what it gets."""
 
     def write(self, text: str) -> int:
         if self._pager and self._pager.stdin:
@@ -105,10 +102,10 @@ class _Paged:
                 self._pager.wait()
                 return
             except KeyboardInterrupt:
-                continue  # the pager's to answer: it has the terminal until it is left
+                continue  # the pager handles Ctrl-C itself
 
 
 def _screen_lines() -> int:
     import shutil
 
-    return shutil.get_terminal_size().lines or 24  # Python 3.9 passes on a terminal's "I do not know"
+    return shutil.get_terminal_size().lines or 24  # Python 3.9 returns 0 if the terminal does not know

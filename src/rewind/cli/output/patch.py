@@ -1,4 +1,4 @@
-"""A patch on its way to a terminal: with colours, and with what could steer it made visible."""
+"""A patch for a terminal: in colours, with control characters made visible."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ def for_terminal(line: Line) -> str:
 def readable(line: Line) -> str:
     text = line[1]
     if text.startswith(b" "):
-        text = text.rstrip(b"\r")  # on unchanged lines the other line ending is of no interest
+        text = text.rstrip(b"\r")  # in unchanged lines the line ending does not matter
     return visible(text)

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from rewind.cli.parse.session import verbosity
+from rewind.cli.every_command import verbosity
 
 _PATIENCE = 0.5
 _EVERY = 0.1

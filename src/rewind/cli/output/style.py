@@ -26,27 +26,18 @@ if TYPE_CHECKING:
 
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34",
           "magenta": "35", "cyan": "36"}
-_asked: tuple[TextIO | None, bool] = (None, False)
 
 
 def paint(text: str, style: str, stream: TextIO | None = None) -> str:
-    """Text in colour, for the standard output or another stream; as it is without a style, or where colours
-    are not wanted."""
-    wanted = (text and style and _is_terminal(stream or sys.stdout) and not os.environ.get("NO_COLOR")
+    """Text in colour, for stdout or another stream; unchanged without a style or where colours are not
+    wanted."""
+    wanted = (text and style and (stream or sys.stdout).isatty() and not os.environ.get("NO_COLOR")
               and os.environ.get("TERM") != "dumb")
     return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if wanted else text
 
 
-def _is_terminal(stream: TextIO) -> bool:
-    """A list has thousands of cells, and to ask is a system call."""
-    global _asked
-    if _asked[0] is not stream:
-        _asked = stream, stream.isatty()
-    return _asked[1]
-
-
 def visible(line: bytes) -> str:
-    """A line of a file, with everything escaped that could do more than be read; tabs stay."""
+    """A line of a file with its control characters escaped; tabs stay."""
     return "\t".join(shown(part) for part in line.split(b"\t"))
 
 

@@ -11,16 +11,16 @@ import time
 from rewind.controller import CONFIG_FILE, load_usable, set_value
 from rewind.paths import rewind_home
 
-_PATIENCE = 1.0  # a slow line; what came later would be taken for keys
-# The colour of the background, and then something that every terminal answers: who does not know the first
-# question is not waited for.
+_PATIENCE = 1.0  # seconds, for a slow connection; what comes later would be taken for keys
+# Asks for the background colour, then something that every terminal answers, so that a terminal that does not
+# know the first question costs no time.
 _QUESTION = b"\x1b]11;?\x1b\\\x1b[c"
 _COLOUR = re.compile(rb"\x1b\]11;rgba?:([0-9a-fA-F]+)/([0-9a-fA-F]+)/([0-9a-fA-F]+)")
 _END = re.compile(rb"\x1b\[\?[0-9;]*c")
 
 
 def light_wanted() -> bool:
-    """A file with problems is told of by whatever needs it; the colours do not."""
+    """Commands that need the settings report problems in them; this ignores them."""
     theme = load_usable(rewind_home(), None)[0].get("ui.theme")
     return _is_light() if theme == "auto" else bool(theme == "light")
 
@@ -30,7 +30,7 @@ def remember_light(light: bool) -> None:
 
 
 def _is_light() -> bool:
-    """By the terminal's own word, else by what some terminals put into the environment; else it is dark."""
+    """What the terminal answers, else what some terminals put into the environment; the default is dark."""
     said = _COLOUR.search(_ask())
     if said:
         return _brightness([part.decode() for part in said.groups()]) > 0.5

@@ -1,1 +1,1 @@
-"""The command line: options, help, and what to say of a wrong one."""
+"""The command line: commands, options, help, and what is wrong with them."""

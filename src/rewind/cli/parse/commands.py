@@ -1,4 +1,4 @@
-"""Which commands there are, and what may stand before one."""
+"""The commands, and the options that may stand before one."""
 
 from __future__ import annotations
 
@@ -6,53 +6,43 @@ from rewind.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from types import ModuleType
 
 # Options that may stand before the command.
 _SWITCHES = ("-q", "--quiet", "-v", "--verbose", "-qv", "-vq")
 PROJECT = ("-C", "--project")
-# Command -> module. `summary` of each module is its line in the overview.
-COMMANDS = {
-    "init": "protect.init", "save": "protect.save", "projects": "protect.projects",
-    "status": "protect.status", "config": "protect.config",
-    "list": "look.list.list_",
-    "show": "look.show", "diff": "look.diff", "blame": "look.blame", "bisect": "look.bisect",
-    "log": "look.log", "cat": "look.cat", "grep": "look.grep", "watch": "look.watch",
-    "sessions": "look.sessions", "ui": "look.ui", "tui": "look.tui",
-    "revert": "go_back.revert", "apply": "go_back.apply", "restore": "go_back.restore",
-    "jump": "go_back.restore", "undo": "go_back.undo", "redo": "go_back.redo",
-    "undo-restore": "go_back.undo_restore", "ops": "go_back.ops", "back": "go_back.back",
-    "rewrite-chat": "go_back.rewrite_chat",
-    "commit": "branch.commit", "forks": "branch.forks", "fork": "branch.fork",
-    "gc": "maintain.gc", "export": "maintain.export", "import": "maintain.import_",
-    "validate": "maintain.validate", "pin": "maintain.pin", "unpin": "maintain.pin",
-    "describe": "maintain.describe", "delete": "maintain.delete",
-    "share": "give.share", "open": "give.open_", "remote": "give.remote", "push": "give.push",
-    "pull": "give.pull", "clone": "give.clone",
-    "demo": "demo.demo",
-    "install": "set_up.install", "uninstall": "set_up.uninstall", "doctor": "set_up.doctor",
-    "completion": "set_up.completion", "version": "set_up.version",
+# The headings of the overview, with the module of each command. `summary` of a module is its line there.
+GROUPS = {
+    "Protect": {"init": "protect.init", "save": "protect.save", "status": "protect.status",
+                "projects": "protect.projects", "config": "protect.config"},
+    "Look": {"list": "look.list.list_", "show": "look.show", "diff": "look.diff", "log": "look.log",
+             "blame": "look.blame", "bisect": "look.bisect", "cat": "look.cat", "sessions": "look.sessions",
+             "grep": "look.grep", "watch": "look.watch", "ui": "look.ui", "tui": "look.tui"},
+    "Go back": {"back": "go_back.back", "restore": "go_back.restore", "jump": "go_back.restore",
+                "undo": "go_back.undo", "redo": "go_back.redo", "undo-restore": "go_back.undo_restore",
+                "ops": "go_back.ops"},
+    "Single turns": {"revert": "go_back.revert", "apply": "go_back.apply"},
+    "Branches of the conversation": {"fork": "branch.fork", "forks": "branch.forks",
+                                     "rewrite-chat": "go_back.rewrite_chat"},
+    "Git": {"commit": "branch.commit"},
+    "Give to others": {"share": "give.share", "open": "give.open_", "remote": "give.remote",
+                       "push": "give.push", "pull": "give.pull", "clone": "give.clone"},
+    "Maintain": {"pin": "maintain.pin", "unpin": "maintain.pin", "describe": "maintain.describe",
+                 "delete": "maintain.delete", "gc": "maintain.gc", "export": "maintain.export",
+                 "import": "maintain.import_", "validate": "maintain.validate"},
+    "Try it": {"demo": "demo.demo"},
+    "Set up": {"install": "set_up.install", "uninstall": "set_up.uninstall", "doctor": "set_up.doctor",
+               "completion": "set_up.completion", "version": "set_up.version"},
 }
+COMMANDS = {name: module for group in GROUPS.values() for name, module in group.items()}
 ALIASES = {"ls": "list", "st": "status"}
-GROUPS = (
-    ("Protect", ("init", "save", "status", "projects", "config")),
-    ("Look", ("list", "show", "diff", "log", "blame", "bisect", "cat", "sessions", "grep", "watch", "ui",
-              "tui")),
-    ("Go back", ("back", "restore", "jump", "undo", "redo", "undo-restore", "ops")),
-    ("Single turns", ("revert", "apply")),
-    ("Branches of the conversation", ("fork", "forks", "rewrite-chat")),
-    ("Git", ("commit",)),
-    ("Give to others", ("share", "open", "remote", "push", "pull", "clone")),
-    ("Maintain", ("pin", "unpin", "describe", "delete", "gc", "export", "import", "validate")),
-    ("Try it", ("demo",)),
-    ("Set up", ("install", "uninstall", "doctor", "completion", "version")),
-)
 
 
 def load_command(name: str) -> ModuleType:
     module = COMMANDS.get(name)
     if module is None:
-        raise _unknown_command(name)
+        raise unknown_word("command", name, COMMANDS, "rewind", "Run `rewind help` to see the commands.")
     loaded: ModuleType = __import__(f"rewind.cli.{module}", fromlist=["run"])
     return loaded
 
@@ -63,12 +53,13 @@ def summary_of(name: str) -> str:
     return summary
 
 
-def _unknown_command(name: str) -> UsageError:
+def unknown_word(what: str, word: str, known: Iterable[str], command: str, hint: str) -> UsageError:
+    """The hint is the known word that is nearest, if one is near."""
     import difflib
 
-    near = difflib.get_close_matches(name, COMMANDS, n=1)
-    hint = f"Did you mean `rewind {near[0]}`?" if near else "Run `rewind help` to see the commands."
-    return UsageError(f'There is no command "{name}".', hint=hint)
+    near = difflib.get_close_matches(word, known, n=1)
+    return UsageError(f'There is no {what} "{word}".',
+                      hint=f"Did you mean `{command} {near[0]}`?" if near else hint)
 
 
 def options_before(argv: list[str]) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from rewind.cli.output.style import paint
-from rewind.cli.parse.commands import COMMANDS, GROUPS, summary_of
-from rewind.errors import DONE, UsageError
+from rewind.cli.parse.commands import COMMANDS, GROUPS, summary_of, unknown_word
+from rewind.errors import DONE
 
 _FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "topics")
 TOPICS = ("going-back", "checkpoints", "conversations", "hooks", "storage", "safety")
@@ -20,7 +20,7 @@ _TAIL = """Name a checkpoint by its number in `rewind list`, or as `last`, `@` (
 
 def print_overview() -> int:
     lines = [_HEAD, "", f"{paint('usage:', 'bold')} rewind COMMAND [options]"]
-    for title, names in GROUPS:
+    for title, names in GROUPS.items():
         lines += ["", paint(title, "bold")]
         for name in names:
             lines.append(f"  {paint(name.ljust(13), 'cyan')} {summary_of(name)}")
@@ -30,16 +30,8 @@ def print_overview() -> int:
 
 def print_topic(name: str) -> int:
     if name not in TOPICS:
-        raise _unknown(name)
+        raise unknown_word("command or topic", name, [*COMMANDS, *TOPICS], "rewind help",
+                           "Run `rewind help` to see the commands and the topics.")
     with open(os.path.join(_FOLDER, f"{name}.txt"), encoding="utf-8") as file:
         print(file.read().rstrip())
     return DONE
-
-
-def _unknown(name: str) -> UsageError:
-    import difflib
-
-    near = difflib.get_close_matches(name, [*COMMANDS, *TOPICS], n=1)
-    hint = (f"Did you mean `rewind help {near[0]}`?" if near
-            else "Run `rewind help` to see the commands and the topics.")
-    return UsageError(f'There is no command or topic "{name}".', hint=hint)

@@ -1,4 +1,4 @@
-"""What to say of a wrong command line: what argparse found, in the product's voice, and what was meant."""
+"""Errors in a command line: what argparse found, in Rewind's words, and what was probably meant."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _about_one(message: str, hint: str) -> UsageError:
 
 
 def _paths(text: str, parser: argparse.ArgumentParser, given: list[str]) -> UsageError:
-    """For `restore 1 src`: the right form, to be copied. `text` has the words that are too many."""
+    """The right form of `restore 1 src`, to be copied. `text` has the words that are too many."""
     kept = list(given)
     extra: list[str] = []
     for at in reversed(range(len(given))):
@@ -72,11 +72,10 @@ def _unknown(word: str, parser: argparse.ArgumentParser) -> UsageError:
     return UsageError(f"`{parser.prog}` has no option {word}{guess}", hint=f"Run `{parser.prog} --help`.")
 
 
-# a name that leads to nothing
+# names that match nothing
 
 def near_commands(error: RewindError, argv: list[str]) -> list[tuple[str, str]]:
-    """The command line again, to be copied, with each word that may have been meant; and what that would
-    take."""
+    """The command line with each word that may have been meant, to be copied, and what that word means."""
     return [(_command(argv, error.word, near), shortened(" ".join(meaning.split()), _LONGEST))
             for near, meaning in error.near]
 
@@ -89,7 +88,7 @@ def _command(argv: list[str], word: str, near: str) -> str:
 
 
 def _replaced(arg: str, word: str, near: str) -> str:
-    """Alone, as `CHECKPOINT:PATH`, or as an end of a range."""
+    """The word may stand alone, in `CHECKPOINT:PATH`, or at an end of a range."""
     if arg == word:
         return near
     if arg.startswith(f"{word}:"):

@@ -1,5 +1,5 @@
-"""When a session of the client starts: one line if something is wrong. And the line above the prompt, for
-those who want one."""
+"""What the client shows when a session starts, if something is wrong; and an optional line above the
+prompt."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rewind.controller import Controller, load_usable
 from rewind.install.doctor.doctor import examine
 from rewind.install.doctor.finding import PROBLEM
 from rewind.paths import current_dir, find_project, rewind_home
-from rewind.words import plural
+from rewind.words import file_count, plural
 
 BAND = "plugin.band"
 
@@ -32,7 +32,7 @@ def _other_version(mod: str) -> str:
 
 
 def _first_problem(home: str, start: str, environ: Mapping[str, str]) -> str | None:
-    """Never a warning: all is well enough then."""
+    """Empty if there are only warnings."""
     found = next((one for one in examine(home, start, environ) if one.status == PROBLEM), None)
     return f"Rewind: {found.message} {found.fix}".strip() if found else None
 
@@ -40,7 +40,7 @@ def _first_problem(home: str, start: str, environ: Mapping[str, str]) -> str | N
 def band(controller: Controller, asked: Any) -> dict[str, str]:
     here = controller.here()
     changes = controller.changes_with(here) if here else None
-    count = len(changes["files"]) + changes["more"] if changes else 0
+    count = file_count(changes) if changes else 0
     parts = [f"turn {asked.turns}", here.name if here else "no checkpoint",
              f"{plural(count, 'file')} changed" if count else "nothing changed"]
     return {"band": "Rewind: " + " · ".join(parts)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from rewind.words import plural, safe, shortened, shown
+from rewind.words import one_line, plural, safe, shortened, shown
 
 if TYPE_CHECKING:
     from typing import TypedDict
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
         changes: int
 
     class OutcomeAnswer(TypedDict):
-        resume: str | None  # the session to go on with
-        clear: bool  # an empty one is asked for
-        draft: str | None  # goes into the box
+        resume: str | None  # the session to continue with
+        clear: bool  # the client should begin an empty one
+        draft: str | None  # for the prompt box
         said: str
 
 MOST_FILES = 8
 _LONGEST = 70
 
 
-def plan_answer(plan: Plan, question: str, lines: list[str], yes: str, *, unsaid: str = "") -> PlanAnswer:
-    """Without the notes that end with the id `unsaid`."""
+def plan_answer(plan: Plan, question: str, lines: list[str], yes: str, *, left_out: str = "") -> PlanAnswer:
+    """The notes that end with the id `left_out` are left out."""
     code = plan.code
-    notes = [safe(note) for note in plan.all_notes() if not (unsaid and note.endswith(unsaid))]
+    notes = [safe(note) for note in plan.all_notes() if not (left_out and note.endswith(left_out))]
     return {"question": question, "lines": [*lines, *(["Files: " + counts(code)] if code else []), *notes],
             "files": file_lines(code) if code else [], "diff": "", "yes": yes, "digest": plan.digest,
             "changes": len(code.changes) if code else 0}
@@ -71,4 +71,4 @@ def outcome_answer(outcome: Outcome, said: str, way_back: str = "To undo: /gofor
 def quoted(prompts: Iterable[Prompt]) -> str:
     """The first of them, in quotes and short."""
     text = next(iter(prompts)).text
-    return f"“{shortened(safe(' '.join(text.split())), _LONGEST)}”"
+    return f"“{shortened(one_line(text), _LONGEST)}”"

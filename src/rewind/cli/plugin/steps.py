@@ -100,7 +100,7 @@ def _diff(controller: Controller, checkpoint: str) -> str:
 # the client's own rewind
 
 def follow(controller: Controller, asked: Any) -> Mapping[str, object]:
-    """The files to where the client has brought its conversation; that itself is the client's own affair."""
+    """Bring the files to where the client has rewound its conversation. Rewind leaves that one alone."""
     target = BeforePrompts(asked.gone, asked.session)
     if asked.always:
         set_value(f"{controller.project.home}/{CONFIG_FILE}", FOLLOW, "always", project=False)
@@ -136,12 +136,12 @@ def goforward(controller: Controller, asked: Any) -> Mapping[str, object]:
     resume = _session_left(op, asked.session)
     lines = ["You return to the conversation that you left. This one stays if something was said in it."]
     answer = plan_answer(plan, f"Undo this step: {safe(controller.describe(op))}?", lines if resume else [],
-                         "Undo", unsaid=asked.session if resume else "")
+                         "Undo", left_out=asked.session if resume else "")
     return {**answer, "resume": resume}
 
 
 def _session_left(op: Operation, session: str) -> str | None:
-    """The session to return to, where the client has open what the step made of it."""
+    """The session to return to, if the client has the fork open that the step made."""
     left = op.begun.get("session")
     made = [effect.get("sessionId") for effect in op.effects if effect.get("kind") == "fork"]
     began_anew = op.command == "back" and op.begun.get("what") != "code" and not op.effects

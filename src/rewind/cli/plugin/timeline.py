@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rewind.controller import PROMPT, Controller
-from rewind.words import safe
+from rewind.words import file_count, one_line, plural
 
 if TYPE_CHECKING:
     from typing import TypedDict
 
-    from rewind.checkpoint.changes.turn_changes import Changes
     from rewind.checkpoint.map.by_session import Item
 
     class Row(TypedDict):
@@ -40,7 +39,7 @@ def _session(item: Item) -> str:
 
 
 def _row(item: Item, figures: dict[tuple[str, int], str], here: bool) -> Row:
-    text = safe(" ".join(item.text.split()))[:_LONGEST]
+    text = one_line(item.text)[:_LONGEST]
     return {"of": _session(item), "uuid": item.uuid, "turn": item.turn, "depth": item.depth, "prompt": text,
             "figures": figures.get((_session(item), item.turn or 0), ""), "here": here}
 
@@ -53,10 +52,6 @@ def _figures(controller: Controller, items: list[Item]) -> dict[tuple[str, int],
         for view in controller.turns(session, min(turns), max(turns) - min(turns) + 1).turns:
             changes = view.changes
             if changes and changes["files"]:
-                found[session, view.text.row.turn or 0] = _counted(changes)
+                found[session, view.text.row.turn or 0] = (
+                    f"+{changes['added']:,} −{changes['removed']:,} in {plural(file_count(changes), 'file')}")
     return found
-
-
-def _counted(changes: Changes) -> str:
-    count = len(changes["files"]) + changes["more"]
-    return f"+{changes['added']:,} −{changes['removed']:,} in {count:,} file{'' if count == 1 else 's'}"

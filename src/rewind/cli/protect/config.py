@@ -18,9 +18,9 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
+from rewind.cli.every_command import Args, Parser, answer, note, open_controller, print_json
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint
-from rewind.cli.parse.session import Args, Parser, answer, note, open_controller, print_json
 from rewind.cli.protect import hook_options
 from rewind.controller import (
     BY_KEY,
@@ -35,7 +35,7 @@ from rewind.controller import (
 from rewind.errors import DONE, PARTIAL, NotInitialised, UsageError
 from rewind.install.machine.installer import Registered
 from rewind.paths import Project, rewind_home
-from rewind.words import safe
+from rewind.words import from_home, safe
 
 if TYPE_CHECKING:
     from typing import TypedDict
@@ -75,7 +75,7 @@ def arguments(parser: Parser) -> None:
 def run(args: Args) -> int:
     place = _Place(args)
     hooks = hook_options.are_given(args)
-    wanted = dict(_split(text) for text in args.set)  # of one that is given twice, the last counts
+    wanted = dict(_split(text) for text in args.set)  # if a key is given twice, the last value counts
     if args.tier:
         wanted["tier"] = args.tier
     mode = wanted.pop(MODE, "") if place.project and not args.everywhere else ""
@@ -97,13 +97,13 @@ def run(args: Args) -> int:
     changed = hook_options.change_hooks(args, place.home, place.project) if hooks else []
     _report(changes, changed, args)
     if not hooks and any(change.key == "tier" for change in changes):
-        hook_options.tell_other_tier(place.home, place.project)
+        hook_options.tell_missing_hooks(place.home, place.project)
     return PARTIAL if any(one.problem for one in changed) else DONE
 
 
 def _move(args: Args, place: _Place, mode: str) -> int:
-    """Of one project, where its checkpoints are is no setting: they are moved."""
-    _Change(place, MODE, mode)  # a value that is none is refused
+    """For one project this is not a setting: its checkpoints are moved."""
+    _Change(place, MODE, mode)  # refuses an invalid value
     project = place.project
     assert project is not None
     is_there = project.mode == mode
@@ -117,7 +117,7 @@ def _move(args: Args, place: _Place, mode: str) -> int:
 
 
 class _Place:
-    """The files that count here."""
+    """The configuration files that apply here."""
 
     def __init__(self, args: Args) -> None:
         self.project: Project | None = None
@@ -138,13 +138,8 @@ class _Place:
 
     def short(self, source: str) -> str:
         """A file as a person would name it."""
-        bases = [(os.path.expanduser("~"), "~")]
-        if self.project:
-            bases.insert(0, (self.project.root, ""))
-        for base, name in bases:
-            if source.startswith(base + os.sep):
-                return os.path.join(name, source[len(base) + 1:])
-        return source
+        root = self.project.root + os.sep if self.project else ""
+        return source[len(root):] if root and source.startswith(root) else from_home(source)
 
 
 def _split(text: str) -> tuple[str, str]:
@@ -155,7 +150,7 @@ def _split(text: str) -> tuple[str, str]:
 
 
 class _Change:
-    """One change, checked when it is made: either all of them are written or none."""
+    """One change. All are checked before the first is written, so all of them are written or none."""
 
     def __init__(self, place: _Place, key: str, text: str | None) -> None:
         self.key = key

@@ -1,11 +1,11 @@
-"""`rewind config --register-hooks` and `--unregister-hooks`: which agents, which files, and what is said."""
+"""`rewind config --register-hooks` and `--unregister-hooks`."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
-from rewind.cli.parse.session import Args, note
+from rewind.cli.every_command import Args, note
 from rewind.controller import load_usable
 from rewind.errors import NotInitialised, RewindError, UsageError
 from rewind.install.doctor.check_hooks import lacks_hooks
@@ -58,7 +58,7 @@ def change_hooks(args: Args, home: str, project: Project | None) -> list[Registe
                           hint="Start yours once, or name it: `rewind install --agents claude`.")
     if args.dry_run:
         return _dry(agents)
-    # A person's own hooks serve all projects, so what one of them says about the tier does not count.
+    # The person's own hooks serve all projects, so the tier of this project does not count.
     settings, _ = load_usable(home, project.state if project and root else None)
     return register_hooks(agents, str(settings.get("tier")), system.shim, project=root)
 
@@ -97,8 +97,8 @@ def hooks_json(hooks: list[Registered]) -> list[HooksJson]:
     return [{"agent": one.profile.name, "files": one.files, "problem": one.problem or None} for one in hooks]
 
 
-def tell_other_tier(home: str, project: Project | None) -> None:
-    """A tier is its settings, which count at once, and its hooks, which somebody must register."""
+def tell_missing_hooks(home: str, project: Project | None) -> None:
+    """The settings of a tier apply at once, but its hooks must be registered."""
     settings, _ = load_usable(home, project.state if project else None)
     if lacks_hooks(home, str(settings.get("tier")), project.root if project else None):
         where = " --in-project" if project and project.path("") in settings.source("tier") else ""

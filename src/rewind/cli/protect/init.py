@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
+from rewind.cli.every_command import Args, Parser, answer, note, print_json
 from rewind.cli.output.progress import ProgressLine
-from rewind.cli.parse.session import Args, Parser, answer, note, print_json
 from rewind.controller import Controller, check_root
 from rewind.paths import current_dir, open_project, rewind_home
 from rewind.words import plural, size

@@ -1,4 +1,4 @@
-"""List all your projects that have checkpoints, also those whose directory is gone.
+"""List all your projects that have checkpoints, including those whose directory is gone.
 
 The checkpoints of a project that is gone can be written to another directory:
 `rewind -C /path/that/was restore last --to DIR`. If another project is at that path now, name the
@@ -10,8 +10,8 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from rewind.cli.every_command import Args, Parser, note, print_json
 from rewind.cli.output.style import paint
-from rewind.cli.parse.session import Args, Parser, note, print_json
 from rewind.controller import all_projects
 from rewind.paths import rewind_home
 from rewind.words import plural, safe

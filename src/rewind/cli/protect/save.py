@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from rewind.cli.every_command import Args, Parser, answer, open_controller
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import path_json
-from rewind.cli.parse.session import Args, Parser, answer, open_controller
 from rewind.controller import Controller
 from rewind.words import plural, safe, shown, size
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rewind.cli.every_command import Args, Parser, note, open_controller, print_json
 from rewind.cli.look.sessions import kept_json, tell_kept
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint, path_json, with_reason
-from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.cli.protect import unprotected
 from rewind.words import age, and_more, plural, safe, shown, size
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from rewind.cli.every_command import note
 from rewind.cli.output.style import paint
-from rewind.cli.parse.session import note
 from rewind.controller import Reasons
 from rewind.words import explain, plural, safe, shown
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.status import Status
     from rewind.config.load import Settings
 
-# In the order of how much they should worry, with what can be done.
+# The most worrying first, with what can be done about them.
 _HINTS = {
     Reasons.UNREADABLE: "Make them readable, for example with chmod.",
     Reasons.TOO_LARGE: "`rewind config --set maxFileSizeMb=…` captures larger files.",
@@ -25,14 +25,14 @@ _HINTS = {
     Reasons.PINS_ONLY: "", Reasons.CHANGED: "", Reasons.TOO_DEEP: "", Reasons.SPECIAL: "",
     Reasons.SKIP_LIST: "A line such as `!node_modules/` in .rewindignore captures one of them.",
 }
-# Where more is to be said of all of them than of one.
+# Headings that say more than the reason for a single path.
 _HEADINGS = {Reasons.TOO_LARGE: "larger than maxFileSizeMb ({maxFileSizeMb} MB)",
              Reasons.IGNORED: "ignored by git (the setting `ignored` is {ignored})",
              Reasons.SKIP_LIST: "caches and dependency trees (built-in list and .rewindignore)"}
 
 
 def count(uncovered: list[tuple[bytes, bytes]]) -> str:
-    """One line for `rewind status`; what can be made again is nothing to worry about."""
+    """One line for `rewind status`. Caches and dependencies can be made again, so they are counted apart."""
     again = sum(reason == Reasons.SKIP_LIST for _, reason in uncovered)
     rest = len(uncovered) - again
     if not rest:

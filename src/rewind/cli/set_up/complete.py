@@ -1,4 +1,4 @@
-"""`rewind __complete WORD …`: how the last word could go on, for the scripts that `completion` prints.
+"""`rewind __complete WORD …`: completions of the last word, for the scripts that `completion` prints.
 
 Hidden, and quiet whatever happens: a shell that completes must never show an error.
 """
@@ -38,7 +38,7 @@ def complete(words: list[str]) -> int:
         begun = words[-1] if words else ""
         found = 0
         for text, meaning in _candidates(words[:-1], begun):
-            # A name that a shell would split or a terminal would obey is not worth the trouble.
+            # Names with spaces or control characters are left out.
             if text.startswith(begun) and text.isprintable() and " " not in text:
                 print(f"{text}\t{safe(meaning)}")
                 found += 1
@@ -66,7 +66,7 @@ def _candidates(before: list[str], begun: str) -> Iterable[Candidate]:
 
 
 def _paths(command: str, words: list[str], begun: str) -> Iterable[Candidate]:
-    """Paths of the checkpoint that is named, also those that are gone by now; else the shell's own."""
+    """Paths in the named checkpoint, even deleted ones; without one, the shell completes paths."""
     names = _positionals(words[:words.index("--")], _options(_actions(command)))
     if not getattr(load_command(command), "takes_paths", False) or not names:
         return []
@@ -144,7 +144,7 @@ def _controller(words: list[str]) -> Controller:
 
 
 def _checkpoints(controller: Controller, begun: str) -> Iterator[Candidate]:
-    """Words, turns of the session that is going on, then numbers; names once one is begun."""
+    """Words, turns of the current session, then numbers; names once the person has begun to type one."""
     shown = controller.list_checkpoints()
     for word, record in zip(("last", "prev"), (one for one in shown if one.kind != "backup")):
         yield word, _meaning(record)
@@ -176,7 +176,7 @@ def _turns(controller: Controller, begun: str) -> Iterator[Candidate]:
 
 
 def _turns_of(controller: Controller, words: list[str]) -> Iterator[Candidate]:
-    """The newest first, of the session that is named or of the one that is going on."""
+    """Of the named session or the current one, the newest first."""
     named = [words[at + 1] for at, word in enumerate(words[:-1]) if word in ("--session", "--from")]
     try:
         index = controller.session_index(named[-1] if named else None)
@@ -214,7 +214,7 @@ def _files_of(controller: Controller, begun: str) -> Iterator[Candidate]:
 
 
 def _files_in(controller: Controller, name: str, path: str) -> Iterator[Candidate]:
-    """What a checkpoint has there, one level of directories at a time."""
+    """What a checkpoint has at a path, one level of directories at a time."""
     folder = path.rpartition("/")[0] + "/" if "/" in path else ""
     inside = project_path(folder or ".", controller.project)
     record = controller.find(name)

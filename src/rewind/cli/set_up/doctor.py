@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 
+from rewind.cli.every_command import Args, Parser, answer
 from rewind.cli.output.style import paint
-from rewind.cli.parse.session import Args, Parser, answer
 from rewind.errors import DONE, FAILED, RewindError
 from rewind.install.doctor.doctor import examine
 from rewind.install.doctor.finding import OK, PROBLEM, WARNING, Finding

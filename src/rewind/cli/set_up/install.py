@@ -12,9 +12,9 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
+from rewind.cli.every_command import Args, Parser, answer, note
 from rewind.cli.output.ask import ask_choice, ask_yes, has_terminal
 from rewind.cli.output.style import paint
-from rewind.cli.parse.session import Args, Parser, answer, note
 from rewind.cli.protect.hook_options import hooks_json
 from rewind.controller import BY_KEY, hooks_home, load_tier
 from rewind.errors import DONE, PARTIAL, UsageError
@@ -29,7 +29,7 @@ from rewind.install.machine.installer import (
 )
 from rewind.install.machine.library import own_package
 from rewind.paths import rewind_home
-from rewind.words import safe
+from rewind.words import from_home, safe
 
 if TYPE_CHECKING:
     from typing import TypedDict
@@ -115,7 +115,7 @@ def _choose_agents(plan: Plan, args: Args, asking: bool) -> None:
         again = {profile.name for profile in registered_agents(plan.home)} if plan.is_upgrade else set()
         for profile in found:
             words = "Register the hooks again with" if profile.name in again else "Register hooks with"
-            if ask_yes(f"{words} {profile.title} ({_short(hooks_home(profile) or '')})?",
+            if ask_yes(f"{words} {profile.title} ({from_home(hooks_home(profile) or '')})?",
                        default=not plan.is_upgrade):
                 plan.agents.append(profile)
     elif args.yes or not plan.is_upgrade:
@@ -144,15 +144,15 @@ def _warn_path(done: Installed) -> None:
 def _report(done: Installed) -> None:
     plan = done.plan
     before = f", upgraded from {done.previous}" if done.previous else ""
-    where = safe(_short(plan.system.folder))
+    where = from_home(plan.system.folder)
     print(f"{paint('Installed', 'green')} Rewind {plan.version} in {where}{before}")
     if done.link:
-        print(f"  command  {safe(_short(done.link))}")
+        print(f"  command  {from_home(done.link)}")
     for one in done.hooks:
-        where = ", ".join(safe(_short(file)) for file in one.files) or "as they were"
+        where = ", ".join(from_home(file) for file in one.files) or "as they were"
         print(f"  hooks    {one.profile.title}: " + (safe(one.problem) if one.problem else where))
     for folder in done.plugins:
-        print(f"  plugin   {safe(_short(folder))}: /goback, /goforward, /timeline")
+        print(f"  plugin   {from_home(folder)}: /goback, /goforward, /timeline")
     if done.hooks:
         print(f"  tier     {plan.tier}")
     if done.ui:
@@ -178,10 +178,10 @@ def _next_step(done: Installed) -> None:
 
 def _show(plan: Plan) -> None:
     verb = "upgrade" if plan.is_upgrade else "install"
-    print(f"Would {verb} Rewind {plan.version} in {safe(_short(plan.system.folder))}")
-    print(f"  command  {safe(_short(plan.system.link))}")
+    print(f"Would {verb} Rewind {plan.version} in {from_home(plan.system.folder)}")
+    print(f"  command  {from_home(plan.system.link)}")
     for profile in plan.agents:
-        print(f"  hooks    {profile.title}: {safe(_short(hooks_home(profile) or ''))}")
+        print(f"  hooks    {profile.title}: {from_home(hooks_home(profile) or '')}")
     print(f"  tier     {plan.tier}")
     if plan.ui:
         print("  ui       to be installed from the network")
@@ -194,8 +194,3 @@ def _json(plan: Plan, done: Installed | None) -> InstallJson:
             "hooks": hooks_json(hooks), "plugins": done.plugins if done else [],
             "ui": done.ui if done else plan.ui,
             "warnings": [*plan.config_problems, *(done.warnings if done else ())], "dryRun": done is None}
-
-
-def _short(path: str) -> str:
-    own = os.path.expanduser("~")
-    return "~" + path[len(own):] if path.startswith(own + os.sep) else path

@@ -10,9 +10,9 @@ import shlex
 import sys
 from typing import TYPE_CHECKING
 
-from rewind.cli.output.ask import ask_yes, refuse_unasked
+from rewind.cli.every_command import Args, Parser, answer, note
+from rewind.cli.output.ask import ask_yes, require_yes
 from rewind.cli.output.style import paint
-from rewind.cli.parse.session import Args, Parser, answer, note
 from rewind.errors import DONE, PARTIAL, RewindError
 from rewind.install.machine.library import own_package
 from rewind.install.machine.uninstaller import Uninstalled, UninstallPlan
@@ -50,7 +50,7 @@ def run(args: Args) -> int:
         return answer(args, _json(plan, None, dry_run=False), lambda: _tell_nothing(plan))
     if not args.yes:
         _confirm(plan, args.json)
-    done = plan.apply()  # from here on nothing can be imported: it may be the library that this runs from
+    done = plan.apply()  # from here on nothing can be imported: the library may be gone
     return answer(args, _json(plan, done), lambda: _report(plan, done),
                   code=PARTIAL if done.problems else DONE)
 
@@ -64,7 +64,7 @@ def _here(named: str | None) -> list[str]:
 
 
 def _confirm(plan: UninstallPlan, as_json: bool) -> None:
-    refuse_unasked(as_json)
+    require_yes(as_json)
     _show(plan)
     if not ask_yes("Remove Rewind?", default=False):
         raise RewindError("Nothing was removed.")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 
 from rewind import __version__
-from rewind.cli.parse.session import Args, Parser, answer
+from rewind.cli.every_command import Args, Parser, answer
 
 summary = "print the version"
 examples = ("rewind version", "rewind version --json")
 
 
 def arguments(parser: Parser) -> None:
-    """It has none of its own."""
+    """It has no options of its own."""
 
 
 def run(args: Args) -> int:

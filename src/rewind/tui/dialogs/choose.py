@@ -1,4 +1,4 @@
-"""One of a few: each with its number, a title and what it means."""
+"""Choose one of a few things, each with a number, a title and what it means."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from textual.widgets.option_list import Option
 
 from rewind.controller import BOTH, CODE, CONVERSATION, PROMPT
 from rewind.tui.dialogs.dialog import Dialog, body, key_hint
-from rewind.tui.parts.screen_words import one_line
-from rewind.words import shortened
+from rewind.words import one_line, shortened
 
 if TYPE_CHECKING:
     from rewind.checkpoint.map.by_session import Item
@@ -28,7 +27,7 @@ _INTENTS = (
 
 
 class Choose(Dialog["str | None"]):
-    """None when the person thought better of it."""
+    """None if the person cancelled."""
 
     DEFAULT_CSS = "Choose OptionList { height: auto; margin: 1 0; }"
     BINDINGS = [("escape,q", "leave"), ("1", "take(0)"), ("2", "take(1)"), ("3", "take(2)"), ("j", "move(1)"),
@@ -37,7 +36,7 @@ class Choose(Dialog["str | None"]):
 
     def __init__(self, title: str, body: list[Text], choices: Sequence[Choice],
                  disabled: dict[str, str] | None = None) -> None:
-        """`disabled` says of choices that are not possible why not."""
+        """`disabled` says why some choices are not possible."""
         super().__init__(title)
         self.body = body
         self.choices = choices
@@ -59,7 +58,7 @@ class Choose(Dialog["str | None"]):
 
     def on_mount(self) -> None:
         able = [at for at, choice in enumerate(self.choices) if choice[0] not in self.disabled_choices]
-        for options in self.query(OptionList):  # none, when the person leaves at this moment
+        for options in self.query(OptionList):  # none if the person leaves at this moment
             options.highlighted = able[0] if able else None
             options.focus()
 

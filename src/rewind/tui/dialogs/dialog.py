@@ -1,4 +1,4 @@
-"""The box that every question and every message stands in, and the simplest of them."""
+"""The box for questions and messages, and the simplest of them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Dialog(ModalScreen[Result]):
         self.call_after_refresh(self._leave_room)
 
     def _leave_room(self) -> None:
-        """What can be pressed stays in view: only the text above it is cut, and scrolls."""
+        """Keep what can be pressed in view: only the text above it is cut, and scrolls."""
         for text in self.query(".box > .body"):
             box = self.query_one(".box")
             others = sum(part.outer_size.height + part.styles.margin.height
@@ -59,7 +59,7 @@ class Dialog(ModalScreen[Result]):
         self.dismiss(None)
 
     def action_move(self, by: int) -> None:
-        """In its list."""
+        """Move the cursor of the list."""
         options = self.query_one(OptionList)
         options.action_cursor_down() if by > 0 else options.action_cursor_up()
 
@@ -68,7 +68,7 @@ class Dialog(ModalScreen[Result]):
 
 
 def body(shown: Static) -> VerticalScroll:
-    """What may be longer than the screen."""
+    """Text that may be longer than the screen."""
     return VerticalScroll(shown, classes="body", can_focus=False)
 
 
@@ -127,15 +127,15 @@ class Notice(Confirm):
 
 
 class Ask(Dialog["str | None"]):
-    """One line of text; None when the person thought better of it."""
+    """One line of text; None if the person cancelled."""
 
     BINDINGS = [("escape", "leave")]
 
-    def __init__(self, title: str, question: str, text: str = "", *, empty: bool = False) -> None:
+    def __init__(self, title: str, question: str, text: str = "", *, may_be_empty: bool = False) -> None:
         super().__init__(title)
         self.question = question
         self.text = text
-        self.empty = empty  # whether nothing is an answer
+        self.may_be_empty = may_be_empty
 
     def compose(self) -> ComposeResult:
         with self.box():
@@ -147,5 +147,5 @@ class Ask(Dialog["str | None"]):
         self.query(Input).focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        if event.value.strip() or self.empty:
+        if event.value.strip() or self.may_be_empty:
             self.dismiss(event.value.strip())

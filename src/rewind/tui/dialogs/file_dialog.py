@@ -1,4 +1,4 @@
-"""Which file: a list that gets shorter as one types."""
+"""Choose a file from a list that gets shorter as the person types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""After a step: what happened, and the command to go on with, ready to be copied."""
+"""After a step: what happened, and the command that continues the conversation, ready to be copied."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from rewind.tui.parts.screen_words import path
 from rewind.words import explain, safe_lines
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.rewind.outcome import Outcome as Done
+    from rewind.checkpoint.rewind.outcome import Outcome
 
 
-class Outcome(Dialog[bool]):
-    """True: the person wants to go on at once."""
+class OutcomeDialog(Dialog[bool]):
+    """True if the person wants to continue at once."""
 
     DEFAULT_CSS = """
-    Outcome .command { margin-top: 1; padding: 0 1; background: $boost; color: $text-accent; }
+    OutcomeDialog .command { margin-top: 1; padding: 0 1; background: $boost; color: $text-accent; }
     """
     BINDINGS = [("escape,q", "leave"), ("c,y", "copy"), ("r", "resume")]
 
     def __init__(self, title: str, body: list[Text], command: str = "", note: str = "") -> None:
-        """`note` is what the agent should be told, to be pasted into its conversation."""
+        """`note` tells the agent what happened; the person pastes it into the conversation."""
         super().__init__(title)
         self.body = body
         self.command = command
@@ -39,7 +39,7 @@ class Outcome(Dialog[bool]):
                 yield Static(Text("\nContinue with:", "dim"))
                 yield Static(Text(self.command, overflow="fold"), classes="command")
             if self.note:
-                yield Static(Text("\nThe agent does not know of this. To tell it, paste:", "dim"))
+                yield Static(Text("\nThe agent does not know about this. To tell it, paste:", "dim"))
                 yield Static(Text(safe_lines(self.note), overflow="fold"), classes="command")
             with Horizontal(classes="buttons"):
                 if self.command:
@@ -49,7 +49,7 @@ class Outcome(Dialog[bool]):
                 yield Button(Text("Close"), id="close", compact=True)
 
     def on_mount(self) -> None:
-        self.query("#close").focus()  # none, when the person leaves at this moment
+        self.query("#close").focus()  # none if the person leaves at this moment
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         actions = {"copy": self.action_copy, "resume": self.action_resume}
@@ -65,7 +65,7 @@ class Outcome(Dialog[bool]):
             self.notify(f"The {'command' if self.command else 'note'} is on the clipboard.")
 
 
-def about_files(done: Done) -> list[Text]:
+def about_files(done: Outcome) -> list[Text]:
     """What became of the code."""
     if done.record is None:
         return [Text("The code stays as it is.")]

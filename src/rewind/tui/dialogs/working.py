@@ -1,8 +1,9 @@
-"""Work that takes its time: done in a thread with a connection of its own, while the screen shows how far
-it is."""
+"""Work that takes time: it runs in a thread with a connection of its own, while the screen shows its
+progress."""
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -14,12 +15,13 @@ from textual.screen import ModalScreen
 from textual.widgets import ProgressBar, Static
 
 from rewind.errors import RewindError
+from rewind.words import safe
 
 if TYPE_CHECKING:
     from rewind.snapshot.scan.build import Progress
 
 _EVERY = 0.1
-_PATIENCE = 0.3  # before the box is drawn: what is quick should not flicker
+_PATIENCE = 0.3  # seconds before the box is drawn, so that quick work does not flicker
 
 
 class Failure:
@@ -30,9 +32,9 @@ class Failure:
         if isinstance(error, RewindError):
             self.message, self.hint = error.message, error.hint
         elif isinstance(error, OSError):
-            where = f": {error.filename!s}" if error.filename else ""
-            self.message = f"{error.strerror or error}{where}"
-            self.hint = "Mend what the message names, then try again."
+            where = f": {os.fsdecode(error.filename)}" if error.filename else ""
+            self.message = safe(f"{error.strerror or error}{where}")
+            self.hint = "Fix what the message names, then try again."
         else:
             self.message = f"This is a bug in Rewind ({type(error).__name__}: {error})."
             self.hint = "Nothing is lost. Please report it; `rewind validate` checks the store."
@@ -49,7 +51,7 @@ class Working(ModalScreen["Any"]):
     Working ProgressBar { margin-top: 1; }
     """
 
-    may_be_stopped = False  # keys are for it then
+    may_be_stopped = False  # if so, it gets the keys
 
     def __init__(self, title: str, work: Callable[[Progress], Any]) -> None:
         super().__init__(classes="dialog")
@@ -63,7 +65,7 @@ class Working(ModalScreen["Any"]):
             yield ProgressBar(show_eta=False)
 
     def action_stop(self) -> None:
-        """Only where it may be stopped."""
+        """Overridden where the work may be stopped."""
 
     def on_mount(self) -> None:
         self.set_timer(_PATIENCE, lambda: self.add_class("late"))

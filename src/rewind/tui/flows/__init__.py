@@ -1,1 +1,1 @@
-"""What changes something: choose, see the plan, confirm, be told."""
+"""What changes something: choose, see the plan, confirm, see the outcome."""

@@ -1,4 +1,4 @@
-"""The conversations with a person that change something: choose, see the plan, confirm, and then be told."""
+"""Everything that changes something: choose, see the plan, confirm, see the outcome."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from rewind.controller import BOTH, CODE, BeforeOperation, BeforeUndo, Controlle
 from rewind.errors import ChangedSincePlan, RewindError, TurnRunning
 from rewind.tui.dialogs.choose import ChooseIntent
 from rewind.tui.dialogs.dialog import Ask, Confirm, Notice
-from rewind.tui.dialogs.outcome import Outcome, about_files, about_notes
+from rewind.tui.dialogs.outcome import OutcomeDialog, about_files, about_notes
 from rewind.tui.dialogs.working import Failure, Working
 from rewind.tui.frame import Frame
-from rewind.tui.parts.screen_words import from_home, one_line, plan_lines
-from rewind.words import plural, safe_lines, shortened
+from rewind.tui.parts.screen_words import plan_lines
+from rewind.words import from_home, one_line, plural, safe_lines, shortened
 
 if TYPE_CHECKING:
     from rewind.checkpoint.log.operations import Operation
     from rewind.checkpoint.map.by_session import Item
-    from rewind.checkpoint.rewind.outcome import Outcome as Done
+    from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target
     from rewind.snapshot.scan.build import Progress
@@ -34,7 +34,7 @@ _BACKED_UP = "Rewind saves the current state first. Press U afterwards to undo."
 
 @dataclass(frozen=True)
 class OverridableRefusal:
-    """A refusal that the person may overrule."""
+    """A refusal that the person may override."""
 
     error: type[RewindError]
     title: str
@@ -48,7 +48,7 @@ _AT_WORK = OverridableRefusal(TurnRunning, "An agent is at work", "Wait until it
 
 
 async def attempt(app: Frame, title: str, work: Work) -> Any:
-    """The result, or the failure."""
+    """Do the work in a thread, with a controller of its own: the result, or the failure."""
     def opened(progress: Progress) -> Any:
         with app.host.open() as controller:
             return work(controller, progress)
@@ -57,12 +57,12 @@ async def attempt(app: Frame, title: str, work: Work) -> Any:
 
 
 async def run_work(app: Frame, title: str, work: Work) -> Any:
-    """The result; None when it failed, which the person has been told."""
+    """The result; None if it failed, which the person has seen."""
     return await report_if_failed(app, await attempt(app, title, work))
 
 
 async def run_or_force(app: Frame, title: str, work: ForceableWork, refusal: OverridableRefusal) -> Any:
-    """As `run_work`; where it is refused for this one reason, the person may want it all the same."""
+    """As `run_work`; if it is refused for this one reason, the person may override that."""
     result = await attempt(app, title, lambda controller, progress: work(controller, progress, False))
     if isinstance(result, Failure) and isinstance(result.error, refusal.error):
         question = [Text(safe_lines(result.message)), Text(refusal.meaning, "dim")]
@@ -91,22 +91,22 @@ async def make_plan(app: Frame, target: Target, what: str) -> Plan | None:
     return plan
 
 
-async def carry_out(app: Frame, plan: Plan, question: Confirm, title: str) -> Done | None:
-    """None where the person did not want it, or it failed."""
+async def carry_out(app: Frame, plan: Plan, question: Confirm, title: str) -> Outcome | None:
+    """None if the person declined, or it failed."""
     if not await app.push_screen_wait(question):
         return None
-    done: Done | None = await run_or_force(app, title, lambda controller, progress, force: controller.apply(
-        plan, force=force, progress=progress), _AT_WORK)
+    done: Outcome | None = await run_or_force(
+        app, title, lambda c, p, force: c.apply(plan, force=force, progress=p), _AT_WORK)
     return done
 
 
 async def offer(app: Frame, title: str, lines: list[Text], command: str = "", note: str = "") -> None:
-    """Tell what happened; the command is run now, if that is what the person wants."""
-    if await app.push_screen_wait(Outcome(title, lines, command, note)):
+    """Show what happened; the command is run now if the person wants that."""
+    if await app.push_screen_wait(OutcomeDialog(title, lines, command, note)):
         app.leave_for(command)
 
 
-async def go_on_with(app: Frame, name: str, find: Work) -> None:
+async def continue_with(app: Frame, name: str, find: Work) -> None:
     command = await run_work(app, "Looking…", find)
     if command is not None:
         await offer(app, "Continue", [Text(one_line(name), "bold")], command)
@@ -143,7 +143,7 @@ def _plan_lines(plan: Plan) -> list[Text]:
     return [*lines, Text(""), Text(_BACKED_UP if plan.code else "The old session stays as it is.", "dim")]
 
 
-def _done_lines(done: Done, intent: str) -> list[Text]:
+def _done_lines(done: Outcome, intent: str) -> list[Text]:
     lines = about_files(done)
     if done.conversation and done.conversation.fork:
         session = done.conversation.fork["session_id"]
@@ -200,7 +200,7 @@ async def undo_operation(app: Frame, op: Operation) -> bool:
 
 async def save(app: Frame) -> bool:
     question = "Description (optional)"
-    text = await app.push_screen_wait(Ask("Save a checkpoint", question, empty=True))
+    text = await app.push_screen_wait(Ask("Save a checkpoint", question, may_be_empty=True))
     if text is None:
         return False
     saved = await run_work(app, "Saving…", lambda c, p: c.save(text, progress=p))
@@ -211,7 +211,7 @@ async def save(app: Frame) -> bool:
 
 
 async def protect(app: Frame) -> bool:
-    """For a directory that Rewind does not know yet."""
+    """Offer to protect a directory that Rewind does not know yet."""
     root = app.host.root
     question = [Text(from_home(root), "bold"),
                 Text("Shall Rewind protect this directory? It makes the first checkpoint now.")]

@@ -1,4 +1,4 @@
-"""Futures at the keyboard: how each is shown, compared, brought home and taken away."""
+"""Forks with a directory of their own: how each is shown, compared, adopted and removed."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from rewind.tui.dialogs.working import Working
 from rewind.tui.flows import flows
 from rewind.tui.flows.revert import FORK_HOW, merge
 from rewind.tui.frame import Frame
-from rewind.tui.parts.screen_words import from_home, one_line
-from rewind.words import safe_lines
+from rewind.words import from_home, one_line, safe_lines
 
 if TYPE_CHECKING:
     from rewind.checkpoint.changes.turn_changes import ChangedFile
@@ -48,7 +47,7 @@ def line(lane: Lane, marked: bool = False) -> Text:
 
 
 async def adopt(app: Frame, lane: Lane) -> bool:
-    """Its code, merged into the code of now, and its conversation."""
+    """Merge its code into the current code, and bring its conversation."""
     def saved(controller: Controller, progress: Progress) -> bool:
         controller.save_lane(controller.lane(lane.name))
         return True
@@ -59,7 +58,7 @@ async def adopt(app: Frame, lane: Lane) -> bool:
 
 
 async def remove(app: Frame, lane: Lane) -> bool:
-    body = [Text(lane.name, "bold"), Text(safe_lines(from_home(lane.dir)), "dim"),
+    body = [Text(lane.name, "bold"), Text(from_home(lane.dir), "dim"),
             Text("A checkpoint keeps its files, and its conversation goes to the trash; u brings both back.")]
     if not await app.push_screen_wait(Confirm("Remove this fork?", body, "Remove", dangerous=True)):
         return False
@@ -84,7 +83,7 @@ async def compare(app: Frame, lanes: list[Lane]) -> bool:
 
 
 class CompareScreen(Dialog[bool]):
-    """Dismissed with whether a command was run, for the list shows how it ended."""
+    """Dismissed with whether a command was run, because the list shows how it ended."""
 
     DEFAULT_CSS = """
     CompareScreen > .box { width: 110; height: 90%; }
@@ -151,7 +150,7 @@ def _ended(one: Ran) -> Text:
 
 
 class Running(Working):
-    """A command in one after the other; Esc stops it, and what did not run yet is left out."""
+    """Run a command in one fork after the other; Esc stops it and leaves out the rest."""
 
     BINDINGS = [("escape,q", "stop")]
     may_be_stopped = True

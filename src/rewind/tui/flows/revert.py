@@ -20,7 +20,7 @@ from rewind.words import plural, safe_lines
 if TYPE_CHECKING:
     from rewind.checkpoint.map.by_session import Item
     from rewind.checkpoint.records.source import KeptPath
-    from rewind.checkpoint.rewind.outcome import Outcome as Done
+    from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target
 
@@ -38,7 +38,7 @@ _STAYS = "Everything else stays as it is. Rewind saves the current state first; 
 
 
 async def bring_back(app: Frame, span: Span, parts: dict[bytes, list[str]]) -> bool:
-    """The old side of these files and hunks."""
+    """Bring back the old side of these files and hunks."""
     old = span.old
     if old is None:
         return False
@@ -56,7 +56,7 @@ async def revert(app: Frame, item: Item) -> bool:
 
 
 def _named(item: Item) -> tuple[str, str | None]:
-    """A turn of a session; what lies between two checkpoints; what a checkpoint changed."""
+    """What `Reverted` takes: a turn and its session, a range of checkpoints, or a checkpoint."""
     row = item.row
     if item.kind == PROMPT and item.turn and item.session:
         return f"t{item.turn}", item.session.session_id
@@ -67,7 +67,7 @@ def _named(item: Item) -> tuple[str, str | None]:
 
 async def merge(app: Frame, title: str, target: MakeTarget, what: str = CODE,
                 ways: Sequence[tuple[str, str, str]] = _HOW) -> bool:
-    """`ways` are those to settle a conflict."""
+    """`ways` are the choices for conflicts."""
     plan = await _settled(app, title, target, what, ways)
     if plan is None or plan.code is None:
         return False
@@ -114,7 +114,7 @@ def _remarked(sign: str, style: str, kept: KeptPath) -> Text:
     return Text.assemble((sign, style), path(kept.path), (f"  ({kept.remark()})", "dim"))
 
 
-def _done_lines(done: Done, verb: str) -> list[Text]:
+def _done_lines(done: Outcome, verb: str) -> list[Text]:
     lines = [Text(f"{verb} {safe_lines(done.about)}", "bold"), Text(done.plan.counts() + ".")]
     lines += [Text.assemble(("not done: ", "red"), f"{path(name)} ({reason})")
               for name, reason in done.remaining]

@@ -1,4 +1,4 @@
-"""What to do in a project where nothing has happened yet: an empty list should say how it fills."""
+"""What to do in a project where nothing has happened yet."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NO_CHECKPOINTS = "Turns marked ○ have no checkpoint, so only their conversati
 
 
 def advice(controller: Controller, project_map: ProjectMap) -> list[str]:
-    """Sentences; none where turns have checkpoints."""
+    """Sentences; none if turns have checkpoints."""
     prompts = [item for item in project_map.items if item.kind == PROMPT]
     if any(item.record for item in prompts):
         return []

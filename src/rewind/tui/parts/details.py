@@ -11,8 +11,8 @@ from rich.text import Text
 from rewind.controller import CHECKPOINT, EDIT, LANE, NOW, OPERATION, PROMPT, SESSION, Controller, lane_shape
 from rewind.errors import RewindError
 from rewind.tui.parts.difftext import Changed, changed
-from rewind.tui.parts.screen_words import clock, from_home, one_line
-from rewind.words import plural, quoted, safe_lines
+from rewind.tui.parts.screen_words import clock
+from rewind.words import from_home, one_line, plural, quoted, safe_lines
 
 if TYPE_CHECKING:
     from rewind.checkpoint.map.by_session import Item
@@ -25,8 +25,8 @@ _SAID = 6000
 
 @dataclass(frozen=True)
 class Span:
-    """Two moments to compare: names of checkpoints, None for now; `why` there is nothing to compare. `label`
-    and `session` say whose work it is."""
+    """Two checkpoints to compare; without `new`, the project as it is now. Without `old` there is nothing to
+    compare, and `why` says why. `label` and `session` say whose work it is."""
 
     old: str | None
     new: str | None
@@ -114,7 +114,7 @@ def _session(controller: Controller, item: Item, text: Text) -> None:
         text.append("\nFolded away: a fork of it was promoted.\n", "dim")
     resume = controller.resume_command(info)
     if resume:
-        text.append("\nGo on with it:\n", "dim").append(resume, "cyan").append("\n")
+        text.append("\nContinue it:\n", "dim").append(resume, "cyan").append("\n")
 
 
 def _prompt(controller: Controller, item: Item, text: Text) -> None:

@@ -55,7 +55,6 @@ class DiffView(ScrollView, can_focus=True):
         self.refresh()
         self.post_message(self.Moved())
 
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return self.can_mark or not action.startswith("mark")
 
@@ -66,7 +65,7 @@ class DiffView(ScrollView, can_focus=True):
         return self.parts[self.cursor] if self.cursor < len(self.parts) else None
 
     def chosen(self) -> dict[bytes, list[str]]:
-        """Hunks by path, none of them: the file. What is marked, else what the cursor stands on."""
+        """The marked hunks by path, else the one under the cursor. No hunks: the whole file."""
         marked = self.marked or ({self.part} if self.part else set())
         found: dict[bytes, list[str]] = {}
         for path, hunk in sorted(marked):
@@ -79,7 +78,7 @@ class DiffView(ScrollView, can_focus=True):
         return part is not None and (part in self.marked or (part[0], "") in self.marked)
 
     def action_mark(self) -> None:
-        """The hunk; on the name of a file, the file. The cursor goes on to the next one."""
+        """Mark the hunk, or on the name of a file the file, and go to the next one."""
         part = self.part
         if part is None:
             self.action_part(1)

@@ -1,5 +1,4 @@
-"""What differs, as lines to be shown: a line of counts for each file, or the whole patch. Bounded, for a
-person reads it."""
+"""A difference as lines for a person: counts for each file, then the patch. Their number is limited."""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ class Changed:
     """Counts first, then the patch. `parts` says what each line of the patch belongs to."""
 
     files: int
-    counted: int  # of them; the first ones
+    counted: int  # how many of them, from the first
     counts: list[Text] = field(default_factory=list)
     patch: list[Text] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from rewind.controller import CHECKPOINT, EDIT, LANE, NOW, OPERATION, PROMPT, SESSION, lane_shape
-from rewind.graph import NODE, lanes
-from rewind.tui.parts.screen_words import one_line, signed
-from rewind.words import is_large_deletion, plural, short_age
+from rewind.graph import NODE, lanes, nearest_shown
+from rewind.tui.parts.screen_words import signed
+from rewind.words import file_count, is_large_deletion, one_line, plural, short_age
 
 if TYPE_CHECKING:
     from rewind.checkpoint.map.by_session import Item
-    from rewind.checkpoint.map.turn_map import MapRow
 
 Key = tuple[str, ...]
 
@@ -50,7 +49,7 @@ def rows_of(items: list[Item], wanted: str = "", opened: Set[Key] = frozenset(),
 
 
 def folded_at_first(items: list[Item]) -> set[Key]:
-    """In a long list, all sessions but the last two and the one that the project stands on."""
+    """In a long list, all sessions except the last two and the one that the project stands on."""
     if len(items) <= _MANY:
         return set()
     last = list(dict.fromkeys(item.session_id for item in reversed(items) if item.session_id))[:2]
@@ -76,19 +75,13 @@ def _unfolded(items: list[Item], opened: Set[Key], folded: Set[Key]) -> list[Row
 
 def _lanes(rows: list[Row]) -> list[str]:
     shown = {id(row.item.row) for row in rows if row.item.row and _is_node(row)}
-
-    def visible(row: MapRow | None) -> int | None:
-        while row is not None and id(row) not in shown:
-            row = row.parent
-        return id(row) if row is not None else None
-
     pairs: list[tuple[Hashable, Hashable | None] | None] = []
     for row in reversed(rows):
         own = row.item.row
         if row.item.kind == NOW:
-            pairs.append(("now", visible(own)))
+            pairs.append(("now", nearest_shown(own, shown)))
         else:
-            pairs.append((id(own), visible(own.parent)) if own and _is_node(row) else None)
+            pairs.append((id(own), nearest_shown(own.parent, shown)) if own and _is_node(row) else None)
     return [lane.translate(_TURNED) for lane in lanes(pairs)[::-1]]
 
 
@@ -97,7 +90,7 @@ def _is_node(row: Row) -> bool:
 
 
 def _matching(items: list[Item], words: list[str]) -> list[Item]:
-    """Every word must occur; the sessions of what is left stay as headings."""
+    """The items with every word, and their sessions as headings."""
     hits = [item for item in items if item.kind != NOW and all(word in _searched(item) for word in words)]
     sessions = {item.session_id for item in hits if item.session_id}
     chosen = {id(item) for item in hits}
@@ -167,11 +160,11 @@ def _number(item: Item) -> str:
 def _size(row: Row) -> Text:
     """`+12 −3 ` behind a turn; `!` where it deleted a lot. The files, where not all lines were counted."""
     found = row.item.changes
-    if row.inner or not found or not (found["files"] or found["more"]):
+    if row.inner or not found or not file_count(found):
         return Text()
     mark = "! " if is_large_deletion(found) else ""
     size = signed(found["added"], found["removed"]) if found["counted"] else Text()
-    size = size if size.cell_len else Text(plural(len(found["files"]) + found["more"], "file"), "dim")
+    size = size if size.cell_len else Text(plural(file_count(found), "file"), "dim")
     return Text(mark, "bold red").append(size).append(" ")
 
 
@@ -182,7 +175,7 @@ def _session(text: Text, row: Row) -> None:
     title, _, turn = row.item.text.partition(" · from turn ")
     text.append(f"{row.item.letter} " if row.item.letter else "", _colour(row.item))
     text.append(f"{plural(row.hidden, 'row')} · " if row.hidden else "", "dim")
-    text.append(f"from turn {turn} · " if turn else "", "magenta")  # in front, where it is not cut off
+    text.append(f"from turn {turn} · " if turn else "", "magenta")  # first, where it is not cut off
     text.append(one_line(title) or "(no title)", f"{archived}bold")
     text.append("" if row.item.depth else f" · {info.file.profile.name}", "dim")
     if info.running:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import time
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from rewind.controller import fold
-from rewind.words import plural, safe, shown
+from rewind.words import plural, shown
 
 if TYPE_CHECKING:
     from rewind.checkpoint.rewind.files.file_plan import RestorePlan
@@ -19,18 +18,8 @@ def clock(then: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(then)) if then else ""
 
 
-def one_line(text: str) -> str:
-    return safe(" ".join(text.split()))
-
-
 def path(name: bytes) -> str:
     return shown(name) or "?"
-
-
-def from_home(folder: str) -> str:
-    """As people write it: ~ for their home."""
-    home = os.path.realpath(os.path.expanduser("~"))
-    return one_line("~" + folder[len(home):] if folder.startswith(home + os.sep) else folder)
 
 
 def signed(added: int, removed: int) -> Text:

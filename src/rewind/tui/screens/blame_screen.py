@@ -34,7 +34,7 @@ _STYLES = {"agent": "cyan", "you": "yellow", "git": "dim"}
 
 
 async def blame_a_file(app: Frame, item: Item | None) -> bool:
-    """Asks for the file: those that the item changed come first."""
+    """Ask for the file; those that the item changed come first."""
     found = await flows.run_work(app, "Looking…", lambda c, p: _files(c, item))
     if found is None:
         return False
@@ -111,7 +111,7 @@ class BlameScreen(Screen["Turn"]):
 
     @on(DiffView.Moved)
     def moved(self) -> None:
-        """All of the prompt, as far as there is room."""
+        """Show as much of the prompt as there is room for."""
         line = self._line()
         self.query_one("#about", Static).update(Text(safe(line.words) if line else "", no_wrap=True,
                                                      overflow="ellipsis"))

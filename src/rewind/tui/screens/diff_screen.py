@@ -20,9 +20,9 @@ from rewind.tui.frame import Frame, footer
 from rewind.tui.parts.details import LONG_PATCH, MANY_FILES, Span, compared, span_of
 from rewind.tui.parts.diff_view import DiffView
 from rewind.tui.parts.difftext import Changed
-from rewind.tui.parts.screen_words import one_line
 from rewind.tui.screens.blame_screen import BlameScreen
 from rewind.tui.screens.help import diff_help
+from rewind.words import one_line
 
 if TYPE_CHECKING:
     from rewind.checkpoint.map.by_session import Item
@@ -31,7 +31,7 @@ _NOTHING = "Nothing differs here. n: what changed since; Esc: back."
 
 
 class DiffScreen(Screen[bool]):
-    """Dismissed with whether something was brought back. With two items, the difference between them."""
+    """With two items, the difference between them. Dismissed with whether something was brought back."""
 
     DEFAULT_CSS = """
     DiffScreen #title { height: 1; background: $panel; padding: 0 1; }
@@ -120,7 +120,7 @@ class DiffScreen(Screen[bool]):
         self.load()
 
     def action_undo(self) -> None:
-        """The last operation, as in the list: what was brought back a moment ago."""
+        """Undo the last operation, such as bringing back a moment ago."""
         self.app.expect_dialog()
         self.run_flow(flows.undo_restore(self.app))
 
@@ -163,7 +163,7 @@ class DiffScreen(Screen[bool]):
 
 
 def span_since(controller: Controller, item: Item) -> Span:
-    """What going back there would take away."""
+    """What going back there would undo."""
     name = checkpoint_name_of(controller, item)
     return Span(name, None) if name else Span(None, None, "No checkpoint is from before it.")
 

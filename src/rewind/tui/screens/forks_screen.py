@@ -16,8 +16,7 @@ from rewind.controller import Controller, as_tree
 from rewind.tui.dialogs.dialog import Ask, Confirm, Dialog, key_hint
 from rewind.tui.flows import flows, futures
 from rewind.tui.frame import Frame
-from rewind.tui.parts.screen_words import one_line
-from rewind.words import plural, short_age
+from rewind.words import one_line, plural, short_age
 
 if TYPE_CHECKING:
     from rewind.checkpoint.conversations.session_tree import SessionInfo
@@ -107,9 +106,9 @@ class ForksScreen(Dialog[bool]):
     async def go_on(self) -> None:
         info, lane = self._chosen(), self._lane()
         if info:
-            await flows.go_on_with(self.app, info.name, lambda c, p: c.resume_command(info))
+            await flows.continue_with(self.app, info.name, lambda c, p: c.resume_command(info))
         elif lane:
-            await flows.go_on_with(self.app, lane.name, lambda c, p: c.lane_resume(c.lane(lane.name)))
+            await flows.continue_with(self.app, lane.name, lambda c, p: c.lane_resume(c.lane(lane.name)))
 
     # forks with a directory
 

@@ -1,4 +1,4 @@
-"""The screen to live in: the timeline, the preview beside it, and the keys."""
+"""The main screen: the timeline, the preview beside it, and the keys."""
 
 from __future__ import annotations
 
@@ -23,13 +23,12 @@ from rewind.tui.flows import flows, revert
 from rewind.tui.frame import Frame, footer
 from rewind.tui.parts.advice import advice
 from rewind.tui.parts.details import preview
-from rewind.tui.parts.screen_words import from_home
-from rewind.tui.parts.timeline import TimelineList
+from rewind.tui.parts.timeline_list import TimelineList
 from rewind.tui.screens.blame_screen import blame_a_file
 from rewind.tui.screens.diff_screen import DiffScreen
 from rewind.tui.screens.forks_screen import ForksScreen
 from rewind.tui.screens.help import help_lines
-from rewind.words import plural, safe_lines
+from rewind.words import from_home, plural, safe_lines
 
 if TYPE_CHECKING:
     from rewind.checkpoint.map.by_session import Item, ProjectMap
@@ -60,7 +59,7 @@ class TimelineScreen(Screen[None]):
         yield Static(id="warning")
         with Horizontal(id="main"):
             with Vertical(id="left"):
-                # Not selected when it gets the focus: the next letter would replace the one that opened it.
+                # Its text is not selected on focus: the next letter would replace the one that opened it.
                 yield Input(placeholder="words to look for", id="filter", compact=True, select_on_focus=False)
                 yield TimelineList()
             with VerticalScroll(id="right"):
@@ -82,8 +81,8 @@ class TimelineScreen(Screen[None]):
 
     async def _load(self) -> None:
         if self.project_map is None:
-            found = await flows.attempt(self.app, "Reading the story of this project…", _read)
-        else:  # behind the person's back: whatever they type meanwhile must arrive
+            found = await flows.attempt(self.app, "Reading the history of this project…", _read)
+        else:  # in the background, so that keys still arrive
             found = await asyncio.to_thread(self._read_quietly)
         if not self.query("#top"):
             return  # the person has left meanwhile
@@ -115,7 +114,8 @@ class TimelineScreen(Screen[None]):
             (" Rewind ", "bold reverse"), f" {_from_the_end(root, 40)} ", (f" {' · '.join(counts)}", "dim")))
 
     def _rows(self) -> None:
-        self.query_one(TimelineList).tell(self.project_map.items if self.project_map else [], self.filter)
+        items = self.project_map.items if self.project_map else []
+        self.query_one(TimelineList).show_items(items, self.filter)
 
     def _read_quietly(self) -> Any:
         try:
@@ -138,7 +138,7 @@ class TimelineScreen(Screen[None]):
             with self.app.host.open() as controller:
                 return controller.map_stamp()
         except Exception:
-            return ""  # whatever is wrong, the next thing that the person does tells it
+            return ""  # the person's next action reports what is wrong
 
     # the preview
 
@@ -149,7 +149,7 @@ class TimelineScreen(Screen[None]):
         if self.project_map is None:
             return
         if event.item is None:
-            self._tell(Text("Nothing matches. Esc shows everything again." if self.filter
+            self._show_preview(Text("Nothing matches. Esc shows everything again." if self.filter
                             else "There is nothing yet. Press s to save a checkpoint.", "dim"))
             self._shown = None
         elif event.item.key != self._shown:
@@ -171,9 +171,9 @@ class TimelineScreen(Screen[None]):
         timelines = self.query(TimelineList)
         if timelines and timelines.first().item is item:
             self._shown = item.key
-            self._tell(text)
+            self._show_preview(text)
 
-    def _tell(self, text: Text) -> None:
+    def _show_preview(self, text: Text) -> None:
         self.query_one("#preview", Static).update(text)
         self.query_one("#right").scroll_home(animate=False)
 
@@ -197,7 +197,7 @@ class TimelineScreen(Screen[None]):
     async def continue_session(self, item: Item) -> None:
         info = item.session
         if info:
-            await flows.go_on_with(self.app, info.name, lambda c, p: c.resume_command(info) or None)
+            await flows.continue_with(self.app, info.name, lambda c, p: c.resume_command(info) or None)
 
     def action_flow(self, name: str) -> None:
         self.run_flow(getattr(flows, name))
@@ -278,7 +278,7 @@ class TimelineScreen(Screen[None]):
             box.insert_text_at_cursor(text)
 
     def on_key(self, event: events.Key) -> None:
-        """Any other letter begins a filter: who types looks for something."""
+        """Any other letter begins a filter."""
         bound = event.key in self.active_bindings
         typed = event.character or ""
         if self.query_one(TimelineList).has_focus and not bound and typed.isalnum():
@@ -286,7 +286,7 @@ class TimelineScreen(Screen[None]):
             self.action_filter(typed)
 
     def on_paste(self, event: events.Paste) -> None:
-        """What a terminal says was pasted is no keys: into the list, it is something to look for."""
+        """Text that is pasted into the list becomes the filter."""
         text = " ".join(event.text.split()).removeprefix("/")
         if text and self.query_one(TimelineList).has_focus:
             event.stop()
@@ -303,7 +303,7 @@ class TimelineScreen(Screen[None]):
         self.query_one(TimelineList).focus()
 
     def action_all(self) -> None:
-        """One thing at a time: the mark, then the filter."""
+        """Remove the mark; if there is none, the filter."""
         if not self.query_one(TimelineList).unmark():
             self._show_all()
 
@@ -317,7 +317,7 @@ class TimelineScreen(Screen[None]):
 
 
 def _read(controller: Controller, progress: object) -> tuple[ProjectMap, str, str, str, list[str]]:
-    # The stamp first: what comes while the map is drawn makes it drawn again.
+    # The stamp is read first, so that changes made while the map is read are noticed at the next look.
     stamp = controller.map_stamp()
     found = controller.map()
     return (found, stamp, controller.project.root, controller.interrupted_text(), advice(controller, found))

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import sys
 
+from rewind.cli.every_command import Args, Parser, detail, note, note_left_out, open_controller, print_json
 from rewind.cli.output.pager import add_pager_option, paged
 from rewind.cli.parse.arguments import project_paths
-from rewind.cli.parse.session import Args, Parser, detail, note, note_left_out, open_controller, print_json
 from rewind.controller import Controller, timestamp
 from rewind.words import age, plural, safe
 
@@ -49,15 +49,15 @@ def run(args: Args) -> int:
         from rewind.cli.look.list.list_json import list_json
 
         print_json(list_json(controller, args, paths, _rows_of(controller, args, paths)))
-        return _end(controller, args, True)
+        return _finish(controller, args, True)
     if args.checkpoints:
         from rewind.cli.look.list.list_checkpoints import list_checkpoints
 
-        return _end(controller, args, list_checkpoints(controller, args, paths) > 0)
-    return _end(controller, args, _list_turns(controller, args, paths) > 0)
+        return _finish(controller, args, list_checkpoints(controller, args, paths) > 0)
+    return _finish(controller, args, _list_turns(controller, args, paths) > 0)
 
 
-def _end(controller: Controller, args: Args, found: bool) -> int:
+def _finish(controller: Controller, args: Args, found: bool) -> int:
     note_left_out(controller.damaged())
     if not args.json:
         _note_missing(controller.missed())
@@ -96,7 +96,7 @@ def _list_turns(controller: Controller, args: Args, paths: list[bytes] | None) -
 
 
 def _note_missing(missed: Missed) -> None:
-    """What a person would look for here in vain."""
+    """Checkpoints that are still being saved, or were not made."""
     for one in missed.late:
         text = safe(str(one.get("description") or one.get("event") or ""))
         note(f"late: still being saved, since {age(timestamp(str(one['at'])))}: {text}")

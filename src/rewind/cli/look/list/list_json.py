@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rewind.cli.parse.session import Args
+from rewind.cli.every_command import Args
 from rewind.controller import Controller, iso_time
-from rewind.words import is_large_deletion
+from rewind.words import file_count, is_large_deletion
 
 if TYPE_CHECKING:
     from typing import TypedDict
@@ -122,6 +122,5 @@ def _changes(row: MapRow) -> Counts | None:
     found = row.changes
     if found is None:
         return None
-    files = len(found["files"]) + found["more"]
-    return {"added": found["added"], "removed": found["removed"], "files": files,
+    return {"added": found["added"], "removed": found["removed"], "files": file_count(found),
             "counted": found["counted"], "largeDeletion": is_large_deletion(found)}

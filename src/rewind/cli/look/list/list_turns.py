@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 
-from rewind.cli.output.changed import amount_of
+from rewind.cli.output.change_counts import amount_of
 from rewind.cli.output.columns import cells, cut, cut_quote, terminal_width
 from rewind.cli.output.style import paint
-from rewind.graph import lanes
-from rewind.words import age, and_more, is_large_deletion, safe
+from rewind.graph import lanes, nearest_shown
+from rewind.words import age, and_more, file_count, is_large_deletion, one_line, safe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 _GAP = "  "
 _HERE = "◀ here"
 _ROOM = 20  # columns that a text has at least
-_WIDE = 100  # columns that it has before names are shown; so a wider terminal never means a shorter text
-_WHOLE = 10_000  # characters of a prompt within a sentence: here the terminal decides
+_WIDE = 100  # columns that a text has before names are shown, so that a wider terminal never shortens it
+_WHOLE = 10_000  # characters of a quoted prompt; the width of the terminal limits it instead
 _KINDS = {"manual": "Saved by hand", "initial": "First checkpoint", "backup": "Backup", "auto": "Checkpoint"}
 _STYLES = {"graph": "blue", "turn": "dim", "age": "dim", "session": "dim", "name": "dim"}
 _TO_THE_RIGHT = ("number", "age")
@@ -31,7 +31,7 @@ class Cells:
     def __init__(self, row: MapRow, text: str, graph: str, several: bool, now: float, place: str,
                  running: bool) -> None:
         self.row = row
-        self.place = place  # the work tree or lane it is of, if that is not the one that is asked about
+        self.place = place  # its work tree or lane, if it is another one
         self.text = text
         self.number = "" if row.number is None else str(row.number)
         self.graph = graph
@@ -64,14 +64,7 @@ def running_turns(controller: Controller, rows: list[MapRow]) -> set[str]:
 
 def graph_of(rows: list[MapRow]) -> list[str]:
     shown = {id(row) for row in rows}
-
-    def parent_of(row: MapRow) -> int | None:
-        at = row.parent
-        while at is not None and id(at) not in shown:
-            at = at.parent
-        return id(at) if at is not None else None
-
-    return lanes([None if row.op else (id(row), parent_of(row)) for row in rows])
+    return lanes([None if row.op else (id(row), nearest_shown(row.parent, shown)) for row in rows])
 
 
 def print_lines(found: list[Cells]) -> None:
@@ -105,12 +98,12 @@ def _line(one: Cells, columns: list[str], widths: dict[str, int]) -> list[str]:
 
 
 def _needed(one: Cells, beside: int) -> int:
-    """A text with nothing beside it has that room as well."""
+    """The columns of a text; without changes beside it, it has their column as well."""
     return cells(one.text) + cells(_tail(one)) - (0 if one.changes else len(_GAP) + beside)
 
 
 def _tail(one: Cells) -> str:
-    """What stays, however short the text is cut."""
+    """The end of the text, which is never cut."""
     place = f" (in {safe(one.place)})" if one.place else ""
     return f" {_HERE}" if one.row.here else f" (rewound){place}" if one.row.abandoned else place
 
@@ -164,7 +157,7 @@ def _changes_cell(one: Cells, width: int) -> str:
 
 
 def changed(row: MapRow, running: bool) -> str:
-    """`+12 −3 in 2 files`; `!` before it where much was deleted. `running`: a turn of its session is."""
+    """`+12 −3 in 2 files`, with `!` if much was deleted. `running`: a turn of its session is running."""
     if row.changes is None and row.kind == "turn" and not row.after:
         return "running" if running else "unfinished"
     if row.changes is None:
@@ -179,7 +172,7 @@ def _text(controller: Controller, row: MapRow) -> str:
         return f"↶ {safe(controller.describe(row.op, _WHOLE))}{', undone' if row.op.undone else ''}"
     if row.kind == "edit":
         return f"✎ {_edited(row)}"
-    text = safe(" ".join(row.text.split()))
+    text = one_line(row.text)
     if row.kind == "turn":
         pinned = any(b.pinned for b in row.checkpoints)
         label = "  ★ " + (safe(row.label) or "pinned") if row.label or pinned else ""
@@ -198,4 +191,4 @@ def _edited(row: MapRow) -> str:
     names = [safe(str(file["path"])) for file in row.changes["files"]]
     if not names:
         return f"{who} directories"
-    return f"{who} {and_more(names, 2, len(names) + row.changes['more'])}"
+    return f"{who} {and_more(names, 2, file_count(row.changes))}"

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import sys
 
+from rewind.cli.every_command import Args, Parser, answer, note, print_json
+from rewind.cli.go_back.resume import offer_resume, tell_resume
 from rewind.cli.output.change_lines import folded_text, painted
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint, path_json, with_reason
-from rewind.cli.parse.session import Args, Parser, answer, note, print_json
 from rewind.errors import DONE, PARTIAL
 from rewind.words import explain, plural, safe, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any, TypedDict
 
     from rewind.checkpoint.conversations.bring_back import ConversationResult, MadeFork
+    from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.records.source import KeptPath
     from rewind.checkpoint.rewind.files.file_plan import RestorePlan
     from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target
-    from rewind.cli.go_back.resume import Resume
     from rewind.cli.output.style import PathJson, PathWithReason
     from rewind.controller import Controller
 
@@ -44,23 +46,19 @@ if TYPE_CHECKING:
     class OutsidePath(PathJson):
         action: str
 
-    class OutsideJson(TypedDict):
-        outside: list[OutsidePath]
-
     class InPlace(TypedDict):
         backup: str | None
 
-    class ConversationJson(TypedDict):
-        fork: MadeFork | None
-        in_place: InPlace | None
-
-    class OutcomeJson(CodeJson, OutsideJson, ConversationJson):
+    class OutcomeJson(CodeJson):
         operation: str | None
         checkpoint: str | None
         backup: str | None
+        outside: list[OutsidePath]
         changedSince: list[PathJson]
         remaining: list[PathWithReason]
         session: str | None
+        fork: MadeFork | None
+        in_place: InPlace | None
         notes: list[str]
         dryRun: bool
 
@@ -80,10 +78,10 @@ def common_arguments(parser: Parser) -> None:
 
 def go_to(args: Args, controller: Controller, target: Target, what: str = "both",
           **how: Any) -> Outcome | None:
-    """What came of it; None with --dry-run, which shows the plan instead."""
+    """Go there and return the outcome; with --dry-run, show the plan and return None."""
     if args.dry_run:
         plan = controller.plan(target, what, force=args.force, **how)
-        answer(args, plan_json(plan), lambda: _print_plan(plan))
+        answer(args, plan_json(plan), lambda: print_plan(plan))
         return None
     with ProgressLine() as progress:
         return controller.go(target, what, force=args.force, progress=progress, **how)
@@ -91,9 +89,12 @@ def go_to(args: Args, controller: Controller, target: Target, what: str = "both"
 
 # a plan
 
-def _print_plan(plan: Plan) -> None:
-    print_code(plan)
-    print_outside(plan)
+def print_plan(plan: Plan) -> None:
+    _print_code(plan)
+    if plan.outside:
+        print("Outside the project:")
+        for sign, path in plan.outside:
+            print(painted(sign, shown(path)))
     for text in _plan_notes(plan):
         print(text)
 
@@ -104,12 +105,19 @@ def _plan_notes(plan: Plan) -> list[str]:
 
 
 def plan_json(plan: Plan) -> PlanJson:
-    """The one shape of every command that goes back, for a plan."""
-    return {"operation": None, "checkpoint": plan.record.name if plan.record else None, "backup": None,
-            **code_json(plan.code), **outside_json(plan),
-            "changedSince": [path_json(p) for p in plan.code.foreign] if plan.code else [],
-            "remaining": [], "session": plan.source, "fork": None, "in_place": None,
+    return {**going_back_json(plan.record, plan.code, plan.outside), "session": plan.source,
             "notes": _plan_notes(plan), "digest": plan.digest, "dryRun": True}
+
+
+def going_back_json(record: Record | None, code: RestorePlan | None,
+                    outside: Iterable[tuple[str, bytes]] = ()) -> OutcomeJson:
+    """The one shape of every command that goes back. What only some of them have is empty here."""
+    return {"operation": None, "checkpoint": record.name if record else None, "backup": None,
+            **code_json(code),
+            "outside": [{**path_json(path), "action": "delete" if sign == "-" else "write"}
+                        for sign, path in outside],
+            "changedSince": [path_json(path) for path in code.foreign] if code else [],
+            "remaining": [], "session": None, "fork": None, "in_place": None, "notes": [], "dryRun": False}
 
 
 def code_json(code: RestorePlan | None) -> CodeJson:
@@ -120,14 +128,14 @@ def code_json(code: RestorePlan | None) -> CodeJson:
 
 
 def conflict_json(kept: KeptPath) -> Conflict:
-    """Of a merge, with the lines: the first, counted from 1, and how many."""
+    """In a merge, with the lines: the first one, counted from 1, and how many."""
     lines = getattr(kept, "lines", None)
     more: _Lines = {} if lines is None else {
         "lines": [{"first": first, "count": count} for first, count in lines]}
     return {**with_reason(kept.path, kept.reason), **more}
 
 
-def print_code(plan: Plan) -> None:
+def _print_code(plan: Plan) -> None:
     if plan.code is None:
         print("The code stays as it is.")
         return
@@ -139,26 +147,13 @@ def print_code(plan: Plan) -> None:
           else f"Plan: {plan.code.counts()}, to match {plan.code.checkpoint}")
 
 
-def outside_json(found: Plan | Outcome) -> OutsideJson:
-    words = {"+": "write", "~": "write", "-": "delete"}
-    return {"outside": [{**path_json(path), "action": words[sign]} for sign, path in found.outside]}
-
-
-def print_outside(plan: Plan) -> None:
-    """Files outside the project, as a group of their own."""
-    if plan.outside:
-        print("Outside the project:")
-        for sign, path in plan.outside:
-            print(painted(sign, shown(path)))
-
-
 # an outcome
 
-def show_outcome(outcome: Outcome | None, args: Args, way_back: str = "undo-restore", alone: str = "",
-                 headline: str = "Restored to {name}. Reload your agent session.",
-                 resume: Resume | None = None) -> int:
-    """Exit code 3 when something is not as the checkpoint has it. `headline` says what was done; `alone` is
-    what to say when only the conversation moved; `resume` tells how to go on."""
+def show_outcome(outcome: Outcome | None, args: Args, controller: Controller | None = None, *,
+                 way_back: str = "undo-restore", alone: str = "",
+                 headline: str = "Restored to {name}. Reload your agent session.") -> int:
+    """Show what was done and return the exit code. `headline` says what was done; `alone` says it if only the
+    conversation moved; with a `controller`, the person is told how to resume the conversation."""
     if outcome is None:
         return DONE  # a plan was shown
     if args.json:
@@ -174,37 +169,37 @@ def show_outcome(outcome: Outcome | None, args: Args, way_back: str = "undo-rest
     else:
         count = len(outcome.plan.written) + len(outcome.plan.deleted)
         print(headline.format(name=record.name, paths=plural(count, "path")))
-    tell_conversation(outcome.conversation)
-    for text in outcome.notes:
-        note(text)
-    if resume:
-        resume.tell(outcome)
-    if way_back and outcome.operation:
-        note(f"To undo: rewind {way_back}")
-    if resume:
-        resume.offer()
+    command = tell_what_next(outcome, controller, way_back if outcome.operation else "")
+    if controller:
+        offer_resume(args, command)
     return exit_code(outcome)
 
 
+def tell_what_next(outcome: Outcome, controller: Controller | None, way_back: str) -> str:
+    """What became of the conversation, and how to continue or to undo; the command that resumes it."""
+    tell_conversation(outcome.conversation)
+    for text in outcome.notes:
+        note(text)
+    command = tell_resume(controller, outcome) if controller else ""
+    if way_back:
+        note(f"To undo: rewind {way_back}")
+    return command
+
+
 def exit_code(outcome: Outcome) -> int:
+    """3 if something is not as the checkpoint has it."""
     return DONE if outcome.complete else PARTIAL
 
 
 def outcome_json(outcome: Outcome) -> OutcomeJson:
-    """The one shape of every command that goes back, for what was done."""
-    return {"operation": outcome.operation or None,
-            "checkpoint": outcome.record.name if outcome.record else None,
-            "backup": outcome.backup.name if outcome.backup else None, **code_json(outcome.code),
-            **outside_json(outcome),
-            "changedSince": [path_json(p) for p in outcome.plan.foreign],
-            "remaining": [with_reason(p, reason) for p, reason in outcome.remaining],
-            "session": outcome.session, **conversation_json(outcome.conversation), "notes": outcome.notes,
-            "dryRun": False}
-
-
-def conversation_json(done: ConversationResult | None) -> ConversationJson:
-    return {"fork": done.fork if done else None,
-            "in_place": {"backup": done.backup} if done and not done.fork else None}
+    done = outcome.conversation
+    return {**going_back_json(outcome.record, outcome.code, outcome.outside),
+            "operation": outcome.operation or None,
+            "backup": outcome.backup.name if outcome.backup else None,
+            "remaining": [with_reason(path, reason) for path, reason in outcome.remaining],
+            "session": outcome.session, "fork": done.fork if done else None,
+            "in_place": {"backup": done.backup} if done and not done.fork else None,
+            "notes": outcome.notes}
 
 
 def tell_code(outcome: Outcome) -> None:

@@ -1,4 +1,4 @@
-"""What every command does first: open the project, and say what a person must know about it."""
+"""What every command shares: it opens the project, tells what a person must know, and prints its answer."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     Args = argparse.Namespace
     Parser = argparse.ArgumentParser
 else:
-    Args = Parser = object  # words for annotations: argparse itself is loaded where a command line needs it
+    Args = Parser = object  # for annotations only: argparse is loaded where a command line needs it
 
 
 class _Verbosity:
-    """How much is said on stderr; main.py sets it for each command."""
+    """How much is printed on stderr; main.py sets it for each command."""
 
     quiet = False
     verbose = False
@@ -30,28 +30,28 @@ class _Verbosity:
 
 verbosity = _Verbosity()
 
-# These finish an interrupted restore, or report it themselves.
-_TOLD_OTHERWISE = ("restore", "jump", "undo-restore", "validate", "status")
+# These commands finish an interrupted restore, or report it themselves.
+_REPORT_IT_THEMSELVES = ("restore", "jump", "undo-restore", "validate", "status")
 
 
 def open_controller(arguments: Args, *, forgiving: bool = False) -> Controller:
-    """`forgiving`: for the commands that find or mend what is wrong with the configuration."""
+    """`forgiving` is for commands that find or fix what is wrong with the configuration."""
     if arguments.project and not os.path.isdir(arguments.project) and open_project(arguments.project) is None:
         raise RewindError(f"There is no directory {arguments.project}", hint="Check the name.")
     controller = Controller(arguments.project, forgiving=forgiving)
     detail(f"project {controller.project.root}")
     detail(f"state {controller.project.state}")
-    if arguments.command != "undo-restore":  # which brings it back itself
+    if arguments.command != "undo-restore":  # which does this itself
         _end_bisect(controller)
     if controller.notice:
         note(controller.notice)
-    if arguments.command not in _TOLD_OTHERWISE:
+    if arguments.command not in _REPORT_IT_THEMSELVES:
         _tell_interrupted(controller)
     return controller
 
 
 def _end_bisect(controller: Controller) -> None:
-    """A bisect that was killed in the project itself left files that nobody wanted: they go at once."""
+    """Bring back the files that a killed `bisect --in-place` replaced."""
     try:
         outcome = controller.end_bisect()
     except RewindError as error:
@@ -71,7 +71,7 @@ def _tell_interrupted(controller: Controller) -> None:
 
 
 def note(text: str) -> None:
-    """Talk, as opposed to the result."""
+    """Print on stderr; stdout is for results."""
     if not verbosity.quiet:
         print(text, file=sys.stderr)
 
@@ -92,15 +92,15 @@ def note_left_out(damaged: dict[str, RewindError]) -> None:
 
 
 def detail(text: str) -> None:
-    """What only those want to know who ask with --verbose."""
+    """Print on stderr with --verbose only."""
     if verbosity.verbose:
         note(f"verbose: {text}")
 
 
 def answer(args: Args, value: Mapping[str, object], text: str | Callable[[], object], *notes: str,
            code: int = DONE) -> int:
-    """How a command ends: one object with --json, else a sentence or what `text` prints, and notes; `code` is
-    its exit code."""
+    """Print the answer of a command and return its exit code: with --json the object, else the text (or what
+    it prints if it is a function) and the notes."""
     if args.json:
         print_json(value)
         return code

@@ -66,8 +66,8 @@ class TimelineList(ScrollView, can_focus=True):
     def item(self) -> Item | None:
         return self.rows[self.cursor].item if self.cursor < len(self.rows) else None
 
-    def tell(self, items: list[Item], wanted: str) -> None:
-        """New items, or another filter; the cursor stays where it is, else goes to the last."""
+    def show_items(self, items: list[Item], wanted: str) -> None:
+        """Show other items, or filter them. The cursor stays on its item, else goes to the last one."""
         key = self.item.key if self.item else None
         self.items, self.filter = items, wanted
         if self.folded is None and items:
@@ -124,7 +124,7 @@ class TimelineList(ScrollView, can_focus=True):
         self._go(at if at >= 0 else len(self.rows) - 1)
 
     def select_turn(self, session: str, turn: int) -> None:
-        """A turn, wherever it is folded away."""
+        """Move to a turn, and unfold its session."""
         for item in self.items:
             if item.kind == PROMPT and item.session_id == session and item.turn == turn:
                 self.folded = {key for key in self.folded or () if key[1] != session}
@@ -177,7 +177,7 @@ class TimelineList(ScrollView, can_focus=True):
         self.refresh()
 
     def unmark(self) -> bool:
-        """Whether there was a mark."""
+        """Remove the mark; whether there was one."""
         mark, self.mark = self.mark, None
         self.refresh()
         return mark is not None
@@ -187,7 +187,7 @@ class TimelineList(ScrollView, can_focus=True):
             self.post_message(self.Chosen(self.item))
 
     def on_click(self, event: events.Click) -> None:
-        """One click looks, a second one on the same row chooses."""
+        """A click moves the cursor; a second one on the same row chooses it."""
         number = event.y + self.scroll_offset.y
         if number >= len(self.rows):
             return

@@ -1,11 +1,12 @@
-"""What `revert` and `apply` share: how a merge is asked for, and how its plan and its outcome are shown."""
+"""What `revert`, `apply` and `forks adopt` share: the options of a merge, its plan and its outcome."""
 
 from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING
 
-from rewind.cli.go_back.restored import (
+from rewind.cli.every_command import Args, Parser, note, open_controller, print_json
+from rewind.cli.go_back.plan_and_outcome import (
     common_arguments,
     conflict_json,
     outcome_json,
@@ -16,7 +17,6 @@ from rewind.cli.output.change_lines import folded_text, painted
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint
 from rewind.cli.parse.arguments import project_paths
-from rewind.cli.parse.session import Args, Parser, note, open_controller, print_json
 from rewind.errors import DONE, PARTIAL, UsageError
 from rewind.words import plural, safe, shown
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target
-    from rewind.cli.go_back.restored import Conflict
+    from rewind.cli.go_back.plan_and_outcome import Conflict
     from rewind.controller import Controller
 
     MakeTarget = Callable[[Optional[list[bytes]], str], Target]
@@ -87,7 +87,7 @@ def _how(args: Args) -> str:
 
 
 def _exit_code(code: RestorePlan | None, args: Args) -> int:
-    """3 where there are conflicts: nothing was written, or markers wait for somebody."""
+    """3 if there are conflicts: nothing was written, or there are markers to resolve."""
     unsettled = bool(code and (code.conflicts or (code.settled and _how(args) == _MARKERS)))
     return PARTIAL if unsettled else DONE
 
