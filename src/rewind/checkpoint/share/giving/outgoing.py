@@ -6,13 +6,14 @@ machine, apart from what was said in the conversation; the project's own directo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from rewind.checkpoint.log.lineage import Lineage
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import FORMAT, Record, session_of
 from rewind.checkpoint.records.source import Source
+from rewind.checkpoint.share.entries import SharedEntry
 from rewind.checkpoint.share.giving.conversations import OutConversation
 from rewind.checkpoint.share.giving.left_out import LeftOut, Policy, Scanned, SharedTree
 from rewind.checkpoint.share.giving.mask import masker_for
@@ -20,7 +21,7 @@ from rewind.checkpoint.share.path_names import case_clashes
 from rewind.fast.sha256 import sha256
 from rewind.snapshot.rules.rules import Rules
 from rewind.snapshot.trees.content import pieces_of
-from rewind.snapshot.trees.tree import DIR, FILES, LINK, UNCOVERED, TreeEntry, check_depth
+from rewind.snapshot.trees.tree import DIR, UNCOVERED, TreeEntry, check_depth
 
 if TYPE_CHECKING:
     from rewind.checkpoint.records.record import Trigger
@@ -29,43 +30,6 @@ _TRIGGER = ("event", "tool", "promptId", "toolUseId", "late")  # of a record's; 
 _LONGEST = 200
 LANE_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.@+ ")
 LONGEST_LANE = 100
-DELETED = "deleted"
-
-
-class OutEntry:
-    """A path of a checkpoint as others get to see it. `kind` is `file`, `link`, `dir`, `left-out` or
-    `deleted`.
-
-    `digest` names the content: the sha256 of a file's bytes; of one over 4 MB, that of the list of its chunks
-    (`docs/format.md`). `left_out` is a reason, `target` where a link leads to, `partial` why a directory has
-    more in it than is known.
-    """
-
-    __slots__ = ("_entry", "_pieces", "digest", "kind", "left_out", "mode", "partial", "path", "size",
-                 "target")
-
-    def __init__(self, path: bytes, entry: TreeEntry | None, partial: bytes,
-                 pieces: Callable[[TreeEntry], Iterator[bytes]]) -> None:
-        self.path = path
-        self.kind = _kind(entry)
-        self.mode = entry.mode if entry else 0
-        self.size = entry.size if entry and entry.kind in FILES else 0
-        self.digest = entry.ref.hex() if entry and entry.kind in FILES else ""
-        self.target = entry.ref if entry and entry.kind == LINK else b""
-        self.left_out = entry.ref.decode("ascii", "replace") if entry and entry.kind == UNCOVERED else ""
-        self.partial = partial.decode("ascii", "replace")
-        self._entry = entry
-        self._pieces = pieces
-
-    def read(self) -> Iterator[bytes]:
-        """The content of a file, in pieces of at most 4 MB, as long as `Outgoing` is open."""
-        return self._pieces(self._entry) if self._entry else iter(())
-
-
-def _kind(entry: TreeEntry | None) -> str:
-    if entry is None:
-        return DELETED
-    return {DIR: "dir", LINK: "link", UNCOVERED: "left-out"}.get(entry.kind, "file")
 
 
 def checkpoint_id(store_id: str, record: Record) -> str:
@@ -116,10 +80,14 @@ class OutCheckpoint:
                 "description": masked(record.description), "trigger": trigger,
                 "session": session if isinstance(session, str) else None, "lines": self.lines}
 
-    def changed_since(self, parent: OutCheckpoint | None) -> Iterator[OutEntry]:
-        """What differs from another checkpoint, directories before what they hold; cheap where little does.
-        Without one: everything."""
+    def changed_since(self, parent: OutCheckpoint | None) -> Iterator[SharedEntry]:
+        """What differs from another checkpoint; without one, everything. A directory comes before what it
+        holds. The fewer differences there are, the less is read."""
         return self._outgoing.changes(parent.record if parent else None, self.record)
+
+    def content(self, entry: TreeEntry) -> Iterator[bytes]:
+        """A file of this checkpoint in pieces of at most 4 MB, as long as `Outgoing` is open."""
+        return pieces_of(entry, self._outgoing.tree_of(self.record).blobs)
 
 
 def _lane(place: str) -> str:
@@ -190,14 +158,9 @@ class Outgoing:
 
     # trees
 
-    def changes(self, old: Record | None, new: Record) -> Iterator[OutEntry]:
+    def changes(self, old: Record | None, new: Record) -> Iterator[SharedEntry]:
         before, after = self.tree_of(old) if old else None, self.tree_of(new)
-
-        def pieces(entry: TreeEntry) -> Iterator[bytes]:
-            return pieces_of(entry, self.tree_of(new).blobs)  # opened again, should it be closed by then
-
-        yield from (OutEntry(path, entry, partial, pieces) for path, entry, partial
-                    in self._changes(before, before.root if before else None, after, after.root, b""))
+        yield from self._changes(before, before.root if before else None, after, after.root, b"")
         # Trees of records that are behind us are of no use any more; archives take space on disk.
         for name in list(self._sources):
             if name != new.name and name != (old.name if old else ""):
@@ -219,13 +182,13 @@ class Outgoing:
         del self._trees[name]
 
     def _changes(self, before: SharedTree | None, old: bytes | None, after: SharedTree, new: bytes,
-                 folder: bytes) -> Iterator[tuple[bytes, TreeEntry | None, bytes]]:
+                 folder: bytes) -> Iterator[SharedEntry]:
         check_depth(folder)
         unchanged = _unchanged(before, old, after, new, folder)
         was = before.listing(folder, old, unchanged) if before and old else None
         now = after.listing(folder, new, unchanged)
         if not folder and now.partial and not (was and was.partial == now.partial):
-            yield b"", TreeEntry(DIR, 0o755, 0, new), now.partial
+            yield SharedEntry(b"", TreeEntry(DIR, 0o755, 0, new), now.partial)
         names = sorted({*(was.entries if was else ()), *now.entries})
         for name in names:
             path = folder + b"/" + name if folder else name
@@ -233,16 +196,16 @@ class Outgoing:
             if b is None or b.kind != DIR:
                 if a != b:
                     self._note(after, folder, name, path, b)
-                    yield path, b, b""
+                    yield SharedEntry(path, b)
                 continue
             yield from self._below(before, a if a and a.kind == DIR else None, after, b, path)
 
     def _below(self, before: SharedTree | None, a: TreeEntry | None, after: SharedTree, b: TreeEntry,
-               path: bytes) -> Iterator[tuple[bytes, TreeEntry | None, bytes]]:
+               path: bytes) -> Iterator[SharedEntry]:
         same = before is not None and a is not None and a.ref == b.ref and before.env(path) == after.env(path)
         partial = after.raw(b.ref).partial
         if a is None or a.mode != b.mode or (not same and before and before.raw(a.ref).partial != partial):
-            yield path, b, partial
+            yield SharedEntry(path, b, partial)
         if not same:
             yield from self._changes(before if a else None, a.ref if a else None, after, b.ref, path)
 

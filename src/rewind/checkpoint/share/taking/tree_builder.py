@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from rewind.checkpoint.share.entries import InEntry
+from rewind.checkpoint.share.entries import SharedEntry
 from rewind.checkpoint.share.path_names import case_clashes
 from rewind.errors import StoreDamaged
 from rewind.snapshot.trees.tree import DIR, FILES, LINK, UNCOVERED, Tree, TreeEntry, check_depth
@@ -52,14 +52,14 @@ class TreeBuilder:
             found = self._trees[oid] = self._stored(oid)
         return found
 
-    def apply(self, root: bytes | None, changes: Iterable[InEntry]) -> bytes:
+    def apply(self, root: bytes | None, changes: Iterable[SharedEntry]) -> bytes:
         """The root of a new tree. Raises ValueError where a change makes no sense."""
         opened = {b"": _Folder(self.tree(root) if root else Tree({}), 0)}
         for change in changes:
             self._change(opened, change)
         return self._close(opened)
 
-    def _change(self, opened: dict[bytes, _Folder], change: InEntry) -> None:
+    def _change(self, opened: dict[bytes, _Folder], change: SharedEntry) -> None:
         if not change.path:
             opened[b""].partial = change.partial
             return
