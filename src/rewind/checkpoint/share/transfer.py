@@ -1,11 +1,12 @@
-"""A checkpoint as one file, with all that it holds, to keep elsewhere; and back from such a file. What others
-may see is in `share/`."""
+"""`rewind export` and `rewind import`: one whole checkpoint as one file, for the person's own use. What is
+written for other people leaves out secrets: see `giving`."""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rewind.checkpoint.project.state import State
@@ -28,12 +29,12 @@ _LONGEST_FIELD = 40
 
 
 class Exported:
-    """The checkpoint, the links in it that lead out of the tree, and the size of the file."""
+    """A checkpoint that was written to a file, or would be."""
 
-    def __init__(self, record: Record, links: list[bytes], size: int | None = None) -> None:
+    def __init__(self, record: Record, links: list[bytes]) -> None:
         self.record = record
-        self.links = links
-        self.size = size
+        self.links = links  # symbolic links that lead out of the tree
+        self.size: int | None = None  # of the file
 
 
 # to a file
@@ -53,15 +54,15 @@ def export_to_stream(state: State, record: Record, file: BinaryIO,
 
 def export_to_file(state: State, record: Record, path: str, *, force: bool = False,
                    progress: Progress | None = None) -> Exported:
-    found: list[Exported] = []
-    size = write_new_file(path, force, lambda file: found.append(
-        export_to_stream(state, record, file, progress)))
-    found[0].size = size
-    return found[0]
+    with new_file(path, force) as file:
+        exported = export_to_stream(state, record, file, progress)
+        exported.size = file.tell()
+    return exported
 
 
-def write_new_file(path: str, force: bool, write: Callable[[BinaryIO], None]) -> int:
-    """Write beside and put in place at the end: the file is complete or not there. Returns its size."""
+@contextmanager
+def new_file(path: str, force: bool) -> Iterator[BinaryIO]:
+    """Written beside its place and renamed at the end, so the file is complete or does not exist."""
     path = os.path.abspath(path)
     check_target(path, force)
     folder, name = os.path.split(path)
@@ -71,16 +72,14 @@ def write_new_file(path: str, force: bool, write: Callable[[BinaryIO], None]) ->
     fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, PRIVATE_FILE)
     try:
         with os.fdopen(fd, "wb") as file:
-            write(file)
+            yield file
             file.flush()
             os.fsync(file.fileno())
-            size = os.fstat(file.fileno()).st_size
         _put_in_place(temp, path, force)
     finally:
         if os.path.lexists(temp):
             os.unlink(temp)
     fsync_dir(folder)
-    return size
 
 
 def check_target(path: str, force: bool) -> None:

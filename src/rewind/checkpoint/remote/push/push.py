@@ -124,7 +124,7 @@ class Push:
         return tip.decode()
 
     def _tell(self, outgoing: Outgoing, conversations: list[OutConversation]) -> None:
-        self.pushed.left_out = list(outgoing.left_out.values())
+        self.pushed.left_out = outgoing.left_out
         self.pushed.secrets = [(one.session, secret.kind, secret.turn)
                                for one in conversations for secret in one.secrets]
 

@@ -109,7 +109,7 @@ class Outgoing:
         self.policy = policy or Policy()
         self.conversations = conversations or []
         self.records = records
-        self.left_out: dict[bytes, LeftOut] = {}  # by path, as far as trees were walked
+        self._left_out: dict[bytes, LeftOut] = {}  # by path, as far as trees were walked
         self._state = state
         self._scanned = Scanned()
         self._line: Lineage | None = None
@@ -125,6 +125,11 @@ class Outgoing:
             self._close(name)
         for conversation in self.conversations:
             conversation.close()
+
+    @property
+    def left_out(self) -> list[LeftOut]:
+        """By path, of the trees that were walked."""
+        return [self._left_out[path] for path in sorted(self._left_out)]
 
     def masked(self, text: str) -> str:
         return masker_for(self._state.project, self.policy.with_secrets).text(text)
@@ -212,11 +217,11 @@ class Outgoing:
     def _note(self, after: SharedTree, folder: bytes, name: bytes, path: bytes,
               entry: TreeEntry | None) -> None:
         """What a person is told before it leaves: secrets first of all."""
-        if entry is None or entry.kind != UNCOVERED or path in self.left_out:
+        if entry is None or entry.kind != UNCOVERED or path in self._left_out:
             return
         raw = after.raw_entry(folder, name)
         if raw and raw.kind != UNCOVERED:
-            self.left_out[path] = LeftOut(path, entry.ref, after.why(folder, name, raw)[1])
+            self._left_out[path] = LeftOut(path, entry.ref, after.why(folder, name, raw)[1])
 
 
 def _unchanged(before: SharedTree | None, old: bytes | None, after: SharedTree, new: bytes,

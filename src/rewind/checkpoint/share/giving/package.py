@@ -96,14 +96,13 @@ class Package:
 
     def _manifest(self) -> Mapping[str, object]:
         outgoing = self.outgoing
-        left_out = sorted(outgoing.left_out.values(), key=lambda one: one.path)[:_SHOWN]
         return {"format": FORMAT, "what": self.label, "checkpoints": len(self._listed),
                 "newest": self.newest.id,
                 "conversations": [{"session": c.session, "agent": c.agent, "title": c.title,
                                    "lines": c.lines, "turns": c.turns, "masked": len(c.secrets)}
                                   for c in outgoing.conversations],
                 "withSecrets": outgoing.policy.with_secrets, "withIgnored": outgoing.policy.with_ignored,
-                "leftOut": [[text_of(one.path), one.reason.decode()] for one in left_out]}
+                "leftOut": [[text_of(one.path), one.reason.decode()] for one in outgoing.left_out[:_SHOWN]]}
 
 
 def _tick(progress: Progress | None, done: int, total: int) -> None:
