@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -107,20 +107,28 @@ def missing_in(state: State, name: str) -> MissingContent | None:
 
 
 def _read_all(store: ObjectStore, progress: Progress | None) -> tuple[dict[bytes, str], bool]:
-    """Read the whole store once, front to back: what is damaged, and whether some could not be reached."""
+    """Why each damaged object is damaged, and whether some rows could not be reached."""
     rotten: dict[bytes, str] = {}
     try:
-        total = store.count()
-        for number, (oid, packed) in enumerate(store.rows(), 1):
-            try:
-                unpack(oid, packed)
-            except (Unreadable, TypeError) as error:
-                rotten[bytes(oid) if isinstance(oid, bytes) else b""] = f"it is damaged: {error}"
-            if progress:
-                progress("Reading the store", number, total)
+        for oid, _, why in rotten_rows(store, progress):
+            rotten[oid if isinstance(oid, bytes) else b""] = why
     except RewindError:
-        return rotten, True  # a broken page: whatever is behind it may still be had by its name
+        return rotten, True  # a broken page: the objects behind it may still be found by their ids
     return rotten, False
+
+
+def rotten_rows(store: ObjectStore,
+                progress: Progress | None = None) -> Iterator[tuple[bytes, bytes, str]]:
+    """Reads the whole store once, front to back: id, packed content and reason of all that is damaged. In a
+    damaged row, id and content need not be bytes."""
+    total = store.count()
+    for number, (oid, packed) in enumerate(store.rows(), 1):
+        try:
+            unpack(oid, packed)
+        except (Unreadable, TypeError) as error:
+            yield oid, packed, f"it is damaged: {error}"
+        if progress:
+            progress("Reading the store", number, total)
 
 
 def _check_code(state: State, record: Record, shared: _Checker) -> list[tuple[bytes, str]]:

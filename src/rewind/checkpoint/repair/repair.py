@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rewind.checkpoint.repair import rescue
 from rewind.checkpoint.repair.archives import repair_archives
-from rewind.checkpoint.repair.check_records import GARBAGE, Examined, Problem, examine_records
+from rewind.checkpoint.repair.check_records import GARBAGE, Examined, Problem, examine_records, rotten_rows
 from rewind.checkpoint.repair.files import repair_own_files, repair_records
 from rewind.checkpoint.repair.quarantine import Quarantine
 from rewind.checkpoint.repair.rescue_conversation import from_transcripts
@@ -19,7 +19,7 @@ from rewind.checkpoint.repair.validate import examine
 from rewind.errors import FormatTooNew, RewindError, StoreUnavailable
 from rewind.files import fsync_dir
 from rewind.snapshot.trees.tree import MAX_DEPTH
-from rewind.store.blobs import Unreadable, oid_of, pack, unpack
+from rewind.store.blobs import oid_of, pack
 from rewind.store.objects import ObjectStore, remove_database
 from rewind.store.salvage import salvage
 
@@ -117,7 +117,7 @@ class _Repair:
         main = self._usable_store()
         if main is None:
             return
-        rotten = _rotten(main)
+        rotten = {oid: packed for oid, packed, _ in rotten_rows(main) if isinstance(packed, bytes)}
         both = _Both(self.found, main, set(rotten))
         hopeless: set[bytes] = set()
         for _ in range(MAX_DEPTH + 2):  # a directory that was rescued may name others that are lost
@@ -217,15 +217,3 @@ class _Both(NamedTuple):
 
     def get(self, oid: bytes) -> bytes:
         return self.found.get(oid) if self.found.has(oid) else self.main.get(oid)
-
-
-def _rotten(store: ObjectStore) -> dict[bytes, bytes]:
-    found = {}
-    for oid, packed in store.rows():
-        try:
-            unpack(oid, packed)
-        except Unreadable:
-            found[oid] = packed
-        except TypeError:
-            continue  # not even bytes; it is missing then
-    return found
