@@ -117,7 +117,7 @@ class _Repair:
         main = self._usable_store()
         if main is None:
             return
-        rotten = {oid: packed for oid, packed, _ in rotten_rows(main) if isinstance(packed, bytes)}
+        rotten = {oid: packed for oid, packed, _ in rotten_rows(main) if isinstance(oid, bytes)}
         both = _Both(self.found, main, set(rotten))
         hopeless: set[bytes] = set()
         for _ in range(MAX_DEPTH + 2):  # a directory that was rescued may name others that are lost
@@ -179,7 +179,8 @@ class _Repair:
             main.put_packed(oid, packed)
         gone = [oid for oid in rotten if not self.found.has(oid)]
         for oid in gone:
-            self.aside.put(f"objects/{oid.hex()}", rotten[oid])
+            data = rotten[oid]  # after damage it may be a text or a number
+            self.aside.put(f"objects/{oid.hex()}", data if isinstance(data, bytes) else str(data).encode())
         main.commit()
         main.delete(gone)
         if self.salvaged:
