@@ -122,9 +122,9 @@ def _inflate(body: bytes) -> bytes:
     return data
 
 
-def is_whole(oid: bytes, packed: bytes) -> bool:
+def unpack_if_whole(oid: bytes, packed: bytes) -> bytes | None:
+    """None if the content is damaged."""
     try:
-        unpack(oid, packed)
+        return unpack(oid, packed)
     except Unreadable:
-        return False
-    return True
+        return None

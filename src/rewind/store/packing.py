@@ -5,7 +5,7 @@ In pieces, of which only the writing needs the project's lock.
 
 from __future__ import annotations
 
-from rewind.store.blobs import is_loose, is_whole, loose, unpack
+from rewind.store.blobs import is_loose, loose, unpack_if_whole
 from rewind.store.bundles import SCHEMA, BundleBuilder, sparse_bundles
 from rewind.store.objects import WITH_BUNDLES, ObjectStore
 
@@ -85,8 +85,9 @@ def next_singles(store: ObjectStore, after: int, most: int) -> Loose | None:
 
 def _gather_single(store: ObjectStore, made: BundleBuilder, n: int, oid: bytes) -> None:
     rows = store.run("SELECT data FROM objects WHERE n=?", (n,))
-    if rows and is_whole(oid, rows[0][0]):
-        made.add_small(n, oid, unpack(oid, rows[0][0]))
+    data = unpack_if_whole(oid, rows[0][0]) if rows else None
+    if data is not None:
+        made.add_small(n, oid, data)
 
 
 def replace_singles(store: ObjectStore, found: Loose) -> None:
@@ -124,15 +125,17 @@ def find_sparse_bundles(store: ObjectStore) -> list[tuple[bytes, list[bytes]]]:
 def unbundle(store: ObjectStore, bundle: bytes, oids: list[bytes]) -> None:
     """Its members become loose again, to be packed with others, and the bundle goes. Nobody may be
     packing, who could need the bundle again. One that is damaged stays as it is."""
-    members = [(oid, store.packed(oid)) for oid in store.find_existing(oids)]
-    if not all(is_whole(oid, packed) for oid, packed in members):
+    found = store.find_existing(oids)
+    members = [(oid, data) for oid in found
+               if (data := unpack_if_whole(oid, store.packed(oid))) is not None]
+    if len(members) < len(found):
         return
     store.begin()
     if members:
         store.mark_loose()
-    for oid, packed in members:
+    for oid, data in members:
         store.run("DELETE FROM objects WHERE id=?", (oid,))
-        store.run("INSERT INTO objects(id, data) VALUES(?, ?)", (oid, loose(unpack(oid, packed))))
+        store.run("INSERT INTO objects(id, data) VALUES(?, ?)", (oid, loose(data)))
     store.run("DELETE FROM bundles WHERE id=?", (bundle,))
     store.commit()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from rewind.store.blobs import is_loose, is_whole, pack, unpack
+from rewind.store.blobs import is_loose, pack, unpack_if_whole
 from rewind.store.bundles import content_of, member
 from rewind.store.carve import carve
 from rewind.store.objects import ObjectStore
@@ -30,7 +30,7 @@ def salvage(path: str, target: str, progress: Progress | None = None) -> ObjectS
         found = member(packed)
         if found:
             bundled.setdefault(found.bundle, []).append((oid, found))
-        elif is_whole(oid, packed):  # bundles as well: they are rows like others
+        elif unpack_if_whole(oid, packed) is not None:  # bundles as well: they are rows like others
             store.put_packed(oid, packed)
             loose = loose or is_loose(packed)
     store.commit()
@@ -43,8 +43,9 @@ def salvage(path: str, target: str, progress: Progress | None = None) -> ObjectS
 def _put_members(store: ObjectStore, path: str, bundled: Bundled) -> None:
     """Out of their bundles, each as a row of its own."""
     for oid, packed in members_in(path, bundled):
-        if is_whole(oid, packed) and not store.has(oid):
-            store.put_packed(oid, pack(unpack(oid, packed)))
+        data = unpack_if_whole(oid, packed)
+        if data is not None and not store.has(oid):
+            store.put_packed(oid, pack(data))
     store.commit()
     store.delete(store.find_existing(bundled))
 

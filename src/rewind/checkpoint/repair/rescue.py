@@ -11,7 +11,7 @@ from rewind.errors import RewindError
 from rewind.snapshot.archive.portable import read_snapshot
 from rewind.snapshot.scan.cache import ScanCache
 from rewind.snapshot.scan.scan import scan
-from rewind.store.blobs import is_whole, oid_of, unpack
+from rewind.store.blobs import oid_of, unpack, unpack_if_whole
 from rewind.store.bundles import member
 from rewind.store.carve import carve
 from rewind.store.salvage import members_in
@@ -70,8 +70,9 @@ def from_old_pages(state: State, wanted: dict[bytes, str], keep: Keep) -> None:
             found = member(packed) if oid in wanted else None
             if found:
                 bundled.setdefault(found.bundle, []).append((oid, found))
-            elif oid in wanted and is_whole(oid, packed):
-                keep(oid, unpack(oid, packed), "from another place in the store")
+            data = unpack_if_whole(oid, packed) if oid in wanted else None
+            if data is not None:
+                keep(oid, data, "from another place in the store")
 
 
 def from_archives(state: State, records: list[Record], copies: list[str], wanted: dict[bytes, str],
