@@ -107,16 +107,16 @@ def _said_in(path: str) -> str:
         return ""
 
 
-def clear(folder: str, *, keep: bool = False) -> None:
-    """Delete a directory, read-only parts of it as well; `keep` empties it. What a link leads to stays."""
+def delete_directory(folder: str, *, keep_empty: bool = False, ignore_errors: bool = False) -> None:
+    """Read-only parts as well; symbolic links are not followed. `keep_empty` leaves an empty directory."""
     for at, dirs, _ in os.walk(folder):
         for path in (os.path.join(at, name) for name in dirs):
             if not os.path.islink(path):
                 os.chmod(path, 0o700)
     if os.path.isdir(folder):
         os.chmod(folder, 0o700)
-        shutil.rmtree(folder)
-    if keep:
+        shutil.rmtree(folder, ignore_errors=ignore_errors)
+    if keep_empty:
         os.mkdir(folder)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from rewind import jsonfile
 from rewind.checkpoint.futures.known.directory import (
-    clear,
+    delete_directory,
     foreign_file,
     forget_broken,
     forget_place,
@@ -122,7 +122,7 @@ def _clear_away(state: State, note: HalfMade) -> None:
     _mend_git(state, note)
     for place in state.places():
         sweep_place(state.dir_of(place))
-    clear(note["dir"], keep=bool(note.get("existed")))
+    delete_directory(note["dir"], keep_empty=bool(note.get("existed")))
     known = _known_fork_at(state, note["dir"])
     if known and note.get("again"):
         state.forks().change(known["sessionId"], {"removed": note["point"]})

@@ -6,11 +6,11 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import tempfile
 from collections.abc import Iterator
 from urllib.parse import unquote_to_bytes, urlsplit
 
+from rewind.checkpoint.futures.known.directory import delete_directory
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.files.elsewhere import write_elsewhere
@@ -58,13 +58,13 @@ class Scratch:
         return self
 
     def __exit__(self, *error: object) -> None:
-        _remove(self._top)
+        delete_directory(self._top, ignore_errors=True)
 
     def make(self, record: Record) -> str:
         """The directory, anew: whatever a command did to the one before is gone. It is called as the project
         is, for some builds depend on that."""
         folder = os.path.join(self._top, os.path.basename(self._state.project.root) or "project")
-        _remove(folder)
+        delete_directory(folder, ignore_errors=True)
         write_elsewhere(self._state, record, folder, None)
         for path in self._links:
             self._link(os.fsencode(folder), path)
@@ -78,16 +78,6 @@ class Scratch:
         if os.path.realpath(above) != os.path.realpath(folder) + above[len(folder):]:
             return  # a directory of the checkpoint is a link that leads somewhere else
         os.symlink(real, place)
-
-
-def _remove(folder: str) -> None:
-    """Also what is read-only; what a link leads to stays."""
-    for at, dirs, _ in os.walk(folder):
-        for name in dirs:
-            path = os.path.join(at, name)
-            if not os.path.islink(path):
-                os.chmod(path, 0o700)
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 # packages that lead back to the project
