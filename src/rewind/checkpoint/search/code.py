@@ -60,7 +60,7 @@ def _unseen(source: Source, root: bytes, seen: set[tuple[bytes, bytes]]) -> Iter
 
 def _in_file(record: Record, path: bytes, source: Source, entry: TreeEntry, wanted: bytes,
              any_case: bool) -> Iterator[CodeFound]:
-    if entry.size > _LARGEST or entry.kind == b"l":
+    if entry.size > _LARGEST:
         return
     data = whole(entry, source.blobs)
     if is_binary(data) or not _holds(data, wanted, any_case):

@@ -102,11 +102,11 @@ class Quarantine:
         if count > MOST_OBJECTS:
             raise RemoteRefused(remote=self.remote.name, reason=f"it sends {count:,} objects.")
         limit = min(MOST_BYTES, (max_mb << 20) * 16)
-        if self._unpacked(limit) > limit:
+        if self._unpacked() > limit:
             raise RemoteRefused(remote=self.remote.name,
                                 reason=f"unpacked, what it sends is larger than {limit >> 20:,} MB.")
 
-    def _unpacked(self, limit: int) -> int:
+    def _unpacked(self) -> int:
         total = 0
         for pack in self._packs():
             with open(pack[:-5] + ".idx", "rb") as index:
