@@ -1,4 +1,4 @@
-"""A new object database out of a damaged one, with every object that is still whole."""
+"""Makes a new object database from a damaged one, with every object that is still whole."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def salvage(path: str, target: str, progress: Progress | None = None) -> ObjectStore:
-    """Rows are found without SQLite, so a damaged page costs what it holds, and not what it points at."""
+    """Rows are found without SQLite, so a damaged page costs only the rows on it, not those it points to."""
     store = ObjectStore(target, create=True)
     loose = False
     bundled: Bundled = {}
@@ -41,7 +41,7 @@ def salvage(path: str, target: str, progress: Progress | None = None) -> ObjectS
 
 
 def _put_members(store: ObjectStore, path: str, bundled: Bundled) -> None:
-    """Out of their bundles, each as a row of its own."""
+    """Each member becomes a row of its own."""
     for oid, packed in members_in(path, bundled):
         data = unpack_if_whole(oid, packed)
         if data is not None and not store.has(oid):
@@ -51,7 +51,7 @@ def _put_members(store: ObjectStore, path: str, bundled: Bundled) -> None:
 
 
 def members_in(path: str, bundled: Bundled) -> Iterator[tuple[bytes, bytes]]:
-    """(id, packed content) of members, as far as their bundles can be found; not verified."""
+    """(id, packed content) of the members whose bundles can be found; not verified."""
     for bundle, packed in carve(path) if bundled else ():
         content = content_of(packed) if bundle in bundled else None
         for oid, found in bundled[bundle] if content else ():
