@@ -25,7 +25,7 @@ from rewind.checkpoint.repair.own_files import (
     without_record,
 )
 from rewind.checkpoint.repair.quarantine import Quarantine
-from rewind.checkpoint.share.transfer import look_at_import
+from rewind.checkpoint.share.export_import import look_at_import
 from rewind.errors import FormatTooNew, RewindError
 from rewind.fast import quickjson
 from rewind.files import write_atomic

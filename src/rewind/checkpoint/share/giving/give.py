@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rewind.checkpoint.project.state import State
+from rewind.checkpoint.share.export_import import check_target, new_file
 from rewind.checkpoint.share.giving.conversations import OutConversation, SecretInConversation
 from rewind.checkpoint.share.giving.left_out import LeftOut, Policy
 from rewind.checkpoint.share.giving.outgoing import Outgoing
 from rewind.checkpoint.share.giving.package import Package
 from rewind.checkpoint.share.giving.selection import select_for_share
-from rewind.checkpoint.share.transfer import check_target, new_file
 from rewind.snapshot.rules.reasons import Reasons
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.files.elsewhere import write_elsewhere
 from rewind.checkpoint.share.taking.incoming import Checked, check
+from rewind.checkpoint.share.taking.shared_file import SharedFile
 from rewind.checkpoint.share.taking.take_over import Added, add, check_incoming
-from rewind.checkpoint.share.taking.unpack import SharedFile
 from rewind.errors import RewindError
 from rewind.files import write_atomic
 from rewind.index import MAIN
