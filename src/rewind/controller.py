@@ -1164,7 +1164,7 @@ class Controller:
         from rewind.checkpoint.share import export_import
 
         return export_import.look_at_import(path, allow_links_out=allow_links_out, max_bytes=max_bytes,
-                                       progress=progress)
+                                            progress=progress)
 
     def import_(self, path: str, *, allow_links_out: bool = False, max_bytes: int | None = None,
                 wait: float = 10.0, progress: Progress | None = None) -> Record:
@@ -1173,7 +1173,7 @@ class Controller:
 
         with self._locked("import", wait):
             return export_import.import_file(self.state, path, allow_links_out=allow_links_out,
-                                        max_bytes=max_bytes, progress=progress)
+                                             max_bytes=max_bytes, progress=progress)
 
     # to and from a git repository elsewhere
 

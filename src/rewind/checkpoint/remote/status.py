@@ -37,7 +37,7 @@ class Statuses:
     def disk_use(self) -> int:
         return self._repository.size_on_disk()
 
-    def all(self, name: str | None = None) -> list[RemoteStatus]:
+    def all(self, name: str | None) -> list[RemoteStatus]:
         return [self._one(remote) for remote in ([self._remotes.find(name)] if name else self._remotes.all)]
 
     def _one(self, remote: Remote) -> RemoteStatus:

@@ -37,8 +37,8 @@ FORMAT = 1  # of all that is shared or pushed
 
 
 class SharedEntry:
-    """A path and its entry; None if the path was deleted. `partial` says why a directory holds more than is
-    listed. One that was decoded has no tree yet: its entries follow."""
+    """A path and its entry, which is None if the path was deleted. `partial` says why not all of a directory
+    is listed. A directory that was decoded has no tree yet: its entries follow."""
 
     __slots__ = ("entry", "partial", "path")
 

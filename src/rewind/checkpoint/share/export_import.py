@@ -105,7 +105,7 @@ def _put_in_place(temp: str, path: str, force: bool) -> None:
         os.replace(temp, path)
         return
     try:
-        os.link(temp, path)  # unlike rename, it fails when somebody made the file meanwhile
+        os.link(temp, path)  # unlike rename, it fails if somebody made the file in the meantime
     except FileExistsError:
         raise _exists(path)
     except OSError:
@@ -121,7 +121,7 @@ def _exists(path: str) -> RewindError:
 # from a file
 
 class _Nowhere:
-    """Takes everything and keeps nothing: the archive is checked, and that is all."""
+    """Keeps nothing: the archive is only checked."""
 
     def has(self, oid: bytes) -> bool:
         return True
@@ -132,7 +132,7 @@ class _Nowhere:
 
 def look_at_import(path: str, *, allow_links_out: bool = False, max_bytes: int | None = None,
                    progress: Progress | None = None) -> Imported:
-    """Everything that an import would check; nothing is stored."""
+    """Check everything that an import checks, and store nothing."""
     nowhere: Any = _Nowhere()
     return read_snapshot(path, nowhere, allow_links_out=allow_links_out, max_bytes=max_bytes,
                          progress=progress)
@@ -154,7 +154,7 @@ def import_file(state: State, path: str, *, allow_links_out: bool = False,
 
 
 def _write_record(state: State, found: Imported, new_bytes: int) -> Record:
-    # Not `create.write_record`: the code here is what it was, so undo and redo lead where they did.
+    # Not `create.write_record`: the project does not change, so undo and redo lead to the same place.
     state.objects.commit()
     state.objects.make_durable(state.on_shared_disk)
     code: Code = {
@@ -178,7 +178,7 @@ def _description(metadata: JsonObject) -> str:
 
 
 def _origin(metadata: JsonObject) -> Origin:
-    """What the record was called at home. A stranger wrote it, so each field is looked at."""
+    """The record's name, time and kind where it came from. A stranger wrote them, so each is checked."""
     return {"name": _sound(metadata.get("name"), is_name),
             "createdAt": _sound(metadata.get("createdAt"), is_timestamp),
             "kind": _sound(metadata.get("kind"), KINDS.__contains__)}

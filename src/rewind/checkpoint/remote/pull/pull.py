@@ -160,7 +160,7 @@ def _add(state: State, reader: _Reader, writer: _Writer, lane: str, pulled: Pull
     with locked(state, "pull"):
         if reader.is_outdated():
             reader.check_again(writer)
-        added = add(state, writer.inbox, lane=lane, checked=writer.checked)
+        added = add(state, writer.inbox, writer.checked, lane=lane)
         pulled.take(added)
         _archive_shorter(state, [one for one in added.conversations if one.is_new])
 

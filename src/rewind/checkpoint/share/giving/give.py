@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Sharing:
     """`with Sharing(state, words) as sharing:` knows what `write` will write, and what it will leave out.
 
-    `secret_files` and `secrets_said` list the secrets in either case: those of the conversation with their
-    session. With `with_secrets` they are shared, otherwise left out or masked.
+    `secret_files` and `conversation_secrets` (with their session) list the secrets in either case. With
+    `with_secrets` they are shared, otherwise left out or masked.
     """
 
     def __init__(self, state: State, words: list[str], *, with_secrets: bool = False,
@@ -36,12 +36,13 @@ class Sharing:
             self._outgoing.__exit__()
             raise
         self.secret_files = [one for one in self.left_out if one.reason == Reasons.SECRET]
-        self.secrets_said: list[tuple[str, SecretInConversation]] = [
+        self.conversation_secrets: list[tuple[str, SecretInConversation]] = [
             (given.session, one) for given in self.conversations for one in given.secrets]
         if with_secrets:
             # Nothing was searched for secrets, so they are found as if they were to be left out.
             with Sharing(state, words, with_ignored=with_ignored, code_only=code_only) as careful:
-                self.secret_files, self.secrets_said = careful.secret_files, careful.secrets_said
+                self.secret_files = careful.secret_files
+                self.conversation_secrets = careful.conversation_secrets
 
     def __enter__(self) -> Sharing:
         return self
@@ -60,7 +61,7 @@ class Sharing:
 
     @property
     def has_secrets(self) -> bool:
-        return bool(self.secret_files or self.secrets_said)
+        return bool(self.secret_files or self.conversation_secrets)
 
     def write(self, path: str, *, force: bool = False, progress: Progress | None = None) -> int:
         """Only this user can read the file. Returns its size."""

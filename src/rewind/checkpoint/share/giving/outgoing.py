@@ -1,7 +1,7 @@
-"""What leaves this machine: conversations and checkpoints, without what must stay here.
+"""What leaves this machine: checkpoints and conversations, without secrets and ignored files.
 
-`share` writes it into a file, `remote push` into a git repository. Nothing in it names a directory of this
-machine, apart from what was said in the conversation; the project's own directory is a neutral word there.
+`share` writes it into a file, `push` into a git repository. It names no directory of this machine, except
+where the conversation mentions one; the project's own directory is replaced there.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rewind.checkpoint.records.record import FORMAT, Record, session_of
 from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.share.entries import SharedEntry
 from rewind.checkpoint.share.giving.conversations import OutConversation
-from rewind.checkpoint.share.giving.left_out import LeftOut, Policy, Scanned, SharedTree
+from rewind.checkpoint.share.giving.left_out import LeftOut, Policy, SecretFinder, SharedTree
 from rewind.checkpoint.share.giving.mask import masker_for
 from rewind.checkpoint.share.path_names import case_clashes
 from rewind.fast.sha256 import sha256
@@ -26,21 +26,21 @@ from rewind.snapshot.trees.tree import DIR, UNCOVERED, TreeEntry, check_depth
 if TYPE_CHECKING:
     from rewind.checkpoint.records.record import Trigger
 
-_TRIGGER = ("event", "tool", "promptId", "toolUseId", "late")  # of a record's; texts are masked
+_TRIGGER = ("event", "tool", "promptId", "toolUseId", "late")  # the fields of a trigger that need no mask
 _LONGEST = 200
 LANE_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.@+ ")
 LONGEST_LANE = 100
 
 
 def checkpoint_id(store_id: str, record: Record) -> str:
-    """The same wherever the checkpoint goes to, so that nobody takes it twice."""
+    """An id that is the same on every machine, so that nobody takes a checkpoint twice."""
     shared = record.data.get("shared")
     known = shared.get("id") if isinstance(shared, dict) else None
     return known if isinstance(known, str) else sha256(f"{store_id}\0{record.name}".encode()).hex()[:32]
 
 
 class Meta(TypedDict):
-    """What is told of a checkpoint that leaves this machine, or comes from another one: all but its files."""
+    """The description of a checkpoint that goes to another machine or comes from one, without its files."""
 
     id: str
     parent: str | None
@@ -51,7 +51,7 @@ class Meta(TypedDict):
     description: str
     trigger: Trigger
     session: str | None
-    lines: int | None  # of the conversation, that had been said by then
+    lines: int | None  # of the conversation at that moment
 
 
 class OutCheckpoint:
@@ -62,12 +62,12 @@ class OutCheckpoint:
         self.record = record
         self.parent = parent
         self.id = checkpoint_id(outgoing.store_id, record)
-        self.lines = lines  # of the conversation, that had been said by then
+        self.lines = lines  # of the conversation at that moment
         self._outgoing = outgoing
 
     @property
     def meta(self) -> Meta:
-        """All that is told of it but its files; JSON, and the same each time."""
+        """Its description without the files: JSON, and the same each time."""
         record, masked = self.record, self._outgoing.masked
         kept: Any = {key: value for key in _TRIGGER if (value := record.trigger.get(key))}
         trigger: Trigger = kept
@@ -91,12 +91,12 @@ class OutCheckpoint:
 
 
 def _lane(place: str) -> str:
-    """A name that everybody takes: a git work tree may be called anything."""
+    """A name that every receiver accepts. A git work tree may be called anything."""
     return "".join(c if c in LANE_LETTERS else "-" for c in place)[:LONGEST_LANE] or "-"
 
 
 def _whole_words(beginning: str) -> str:
-    """Half a secret at the end would not be recognised as one."""
+    """Without the last word if the text was cut, because half a secret would not be recognised."""
     return beginning if len(beginning) < _LONGEST else beginning.rpartition(" ")[0]
 
 
@@ -111,7 +111,7 @@ class Outgoing:
         self.records = records
         self._left_out: dict[bytes, LeftOut] = {}  # by path, as far as trees were walked
         self._state = state
-        self._scanned = Scanned()
+        self._secrets = SecretFinder()
         self._line: Lineage | None = None
         self._sources: dict[str, Source] = {}
         self._trees: dict[str, SharedTree] = {}
@@ -135,8 +135,7 @@ class Outgoing:
         return masker_for(self._state.project, self.policy.with_secrets).text(text)
 
     def checkpoints(self, wanted: Collection[str] | None = None) -> list[OutCheckpoint]:
-        """Oldest first: a parent comes before its children. `wanted` are the names of those that are asked
-        for, where it is not all of them."""
+        """Oldest first, so a parent comes before its children. `wanted` limits them to these names."""
         by_name = {record.name: record for record in self.records}
         made: dict[str, OutCheckpoint] = {}
         for record in sorted(self.records, key=lambda r: r.sequence):
@@ -149,7 +148,7 @@ class Outgoing:
     def _above(self, record: Record, by_name: dict[str, Record]) -> Record | None:
         """The nearest ancestor that is shared as well."""
         if record.version >= FORMAT and not record.imported and record.parent in by_name:
-            return by_name[record.parent]  # nearly always; the lineage of all takes its time
+            return by_name[record.parent]  # nearly always, and the lineage of all records takes time
         if self._line is None:
             from rewind.checkpoint.log.lineage import lineage
 
@@ -166,7 +165,7 @@ class Outgoing:
     def changes(self, old: Record | None, new: Record) -> Iterator[SharedEntry]:
         before, after = self.tree_of(old) if old else None, self.tree_of(new)
         yield from self._changes(before, before.root if before else None, after, after.root, b"")
-        # Trees of records that are behind us are of no use any more; archives take space on disk.
+        # The trees of earlier records are not needed any more, and unpacked archives take space on disk.
         for name in list(self._sources):
             if name != new.name and name != (old.name if old else ""):
                 self._close(name)
@@ -178,7 +177,7 @@ class Outgoing:
                 self._rules = {record.rules: source.rules()}
             other = next(iter(self._trees.values()), None)
             self._trees[record.name] = SharedTree(record.tree, source.tree, source.blobs,
-                                                  self._rules[record.rules], self.policy, self._scanned,
+                                                  self._rules[record.rules], self.policy, self._secrets,
                                                   like=other)
         return self._trees[record.name]
 
@@ -216,7 +215,7 @@ class Outgoing:
 
     def _note(self, after: SharedTree, folder: bytes, name: bytes, path: bytes,
               entry: TreeEntry | None) -> None:
-        """What a person is told before it leaves: secrets first of all."""
+        """Remember what is left out, for the person who shares."""
         if entry is None or entry.kind != UNCOVERED or path in self._left_out:
             return
         raw = after.raw_entry(folder, name)
@@ -226,8 +225,8 @@ class Outgoing:
 
 def _unchanged(before: SharedTree | None, old: bytes | None, after: SharedTree, new: bytes,
                folder: bytes) -> frozenset[bytes]:
-    """The names in a directory that are judged as they were: what they stand for is the same, and the rules
-    are. They need not even be read. Where names clash, one decides about another, and all are judged."""
+    """The names in a directory about which nothing can have changed: entries and rules are the same, so they
+    need not be judged again. Where names clash, one decides about another, so all of them are judged."""
     if before is None or old is None or before.env(folder) != after.env(folder):
         return frozenset()
     was, now = before.raw(old).entries, after.raw(new).entries

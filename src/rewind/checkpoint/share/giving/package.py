@@ -1,9 +1,9 @@
-"""One file with all of it, for others: a tar.gz that any `tar` reads. `docs/format.md` has its layout.
+"""A shared file: a tar.gz that any `tar` can read. `docs/format.md` has its layout.
 
     share.json            what it is, and what was left out
     conversations/        the agent's own lines, masked
-    checkpoints/          what each changed since its parent
-    files/                the files of the newest checkpoint, as they are
+    checkpoints/          what each one changed since its parent
+    files/                the files of the newest checkpoint
     objects/              the content of other files, by its digest
 """
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 MANIFEST = b"share.json"
 CONVERSATIONS, CHECKPOINTS, FILES, OBJECTS = b"conversations", b"checkpoints", b"files", b"objects"
-_SHOWN = 10_000  # paths that are left out and named
+_SHOWN = 10_000  # paths that were left out and are listed
 
 
 class Package:
-    """Everything that is to be written, found out but for the content of the files."""
+    """Everything that will be written, known in advance except the content of the files."""
 
     def __init__(self, outgoing: Outgoing, label: str) -> None:
         self.outgoing = outgoing
@@ -51,12 +51,12 @@ class Package:
 
     @property
     def files(self) -> int:
-        """How many contents there are, each counted once."""
+        """How many different file contents there are."""
         return len(self._contents)
 
     @property
     def size(self) -> int:
-        """Of all that is in it, unpacked."""
+        """The unpacked bytes of all files and conversations."""
         return sum(entry.size for _, entry in self._contents.values()) + sum(
             c.size for c in self.outgoing.conversations)
 

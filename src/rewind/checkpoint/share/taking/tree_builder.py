@@ -1,4 +1,4 @@
-"""Trees of shared checkpoints, each made from its parent's and what changed since."""
+"""Builds the tree of each shared checkpoint from its parent's tree and the changes since."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rewind.store.blobs import oid_of
 
 
 class Count:
-    """What a tree holds, all directories below it included."""
+    """What a tree holds, including the directories below it."""
 
     __slots__ = ("bytes", "files", "uncovered")
 
@@ -34,7 +34,7 @@ class _Folder:
 
 
 class TreeBuilder:
-    """All trees that were made, in memory; `files` are the contents that they name, with their sizes."""
+    """All new trees, in memory. `files` are the contents that they name, with their sizes."""
 
     def __init__(self, stored: Callable[[bytes], Tree] | None = None) -> None:
         """`stored` reads a tree that is here already."""
@@ -53,7 +53,7 @@ class TreeBuilder:
         return found
 
     def apply(self, root: bytes | None, changes: Iterable[SharedEntry]) -> bytes:
-        """The root of a new tree. Raises ValueError where a change makes no sense."""
+        """The root of a new tree. Raises ValueError if a change is impossible."""
         opened = {b"": _Folder(self.tree(root) if root else Tree({}), 0)}
         for change in changes:
             self._change(opened, change)
@@ -96,7 +96,7 @@ class TreeBuilder:
         return found
 
     def _close(self, opened: dict[bytes, _Folder]) -> bytes:
-        """From the leaves to the top; every directory above an open one is open."""
+        """From the leaves to the root. Every directory above an open one is open."""
         oid = b""
         for path in sorted(opened, key=lambda path: (path.count(b"/") + bool(path), path), reverse=True):
             folder = opened[path]
