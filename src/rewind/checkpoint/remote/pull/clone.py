@@ -1,4 +1,4 @@
-"""A new project from a remote: all that was pushed to it, with the files of the newest checkpoint."""
+"""Makes a new project from a remote: everything that was pushed, with the files of the newest checkpoint."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def folder_for(url: str) -> str:
 
 
 def look_at_clone(url: str, folder: str, *, ask: bool = False) -> int:
-    """How many others have pushed there. Asked before anything is made; refused where there is nothing."""
+    """How many stores have pushed there. An error if none has. Nothing is made yet."""
     _check_folder(folder)
     remote = Remote(ORIGIN, {"url": checked_url(url)})
     with tempfile.TemporaryDirectory(prefix="rewind-clone-") as temporary:
@@ -83,7 +83,7 @@ def _check_folder(folder: str) -> None:
 
 
 def _remove_clone(state: State, root: str, is_new: bool) -> None:
-    """As it was before. The directory was empty or not there, so all that is in it is ours."""
+    """Undo a failed clone. The directory was empty or did not exist, so everything in it is ours."""
     project, store_id = state.project, state.store_info["id"]
     state.close()
     shutil.rmtree(project.state, ignore_errors=True)

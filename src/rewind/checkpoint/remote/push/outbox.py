@@ -1,9 +1,9 @@
-"""Checkpoints as commits of our repository: one commit each, with what has changed since its parent.
+"""Writes checkpoints into our repository: one commit for each, with what has changed since its parent.
 
-`files/` are the files themselves, as git keeps them best; `changes.jsonl` says what git's trees cannot:
-full modes, empty directories, what was left out and why. The commit's first parent is the checkpoint's own
-parent. If that is not the newest commit, the newest one is its second parent. So the ref only ever moves
-forward, however often the project went back, and every checkpoint is reached from it.
+`files/` holds the files themselves. `changes.jsonl` says what git's trees cannot: full modes, empty
+directories, what was left out and why. The commit's first parent is the checkpoint's own parent. If that is
+not the newest commit, the newest one is its second parent. So the ref only moves forward, even if the project
+went back, and every checkpoint can be reached from it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Outbox:
         self._blobs: dict[bytes, bytes] = {}  # by the id of the content, so that each is sent once
 
     def write(self, outgoing: Outgoing, names: set[str], progress: Progress | None = None) -> None:
-        """Those of these names, oldest first; they are not there yet. They are in `written` afterwards."""
+        """Write the checkpoints with these names, which are new, and add them to `written`."""
         new = outgoing.checkpoints(names)
         for done, one in enumerate(new, 1):
             self._write(one)
@@ -46,7 +46,7 @@ class Outbox:
         others = [self._tip] if parent and parent != self._tip else []
         commit = fast.commit(self._ref, one.id.encode(), int(one.record.created), parent or self._tip, others)
         if not parent and self._tip:
-            fast.delete_all()  # it only follows the newest one so that the ref moves forward
+            fast.delete_all()  # the newest commit is its parent only so that the ref moves forward
         for path in gone:
             fast.delete(path_in_git(path))
         for shared in entries:

@@ -55,8 +55,8 @@ def check_incoming(state: State, incoming: Incoming) -> Checked:
 
 
 def add(state: State, incoming: Incoming, checked: Checked, *, lane: str = "", first: str = MAIN) -> Added:
-    """Their lane `first` becomes the place `@LANE`, or the line of this project if `lane` is empty. Their other
-    lanes get similar names. The caller holds the lock."""
+    """Their lane `first` becomes the place `@LANE`, or this project's own line if `lane` is empty; the names
+    of their other lanes follow from it. The caller holds the lock."""
     _store(state, incoming, checked)
     added = Added()
     for conversation in checked.conversations:
