@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from rewind.store.blobs import Blobs
 
 
-def repair_archives(state: State, records: list[Record], aside: Quarantine, copies: list[str],
+def repair_archives(state: State, records: list[Record], quarantine: Quarantine, copies: list[str],
                     dry_run: bool) -> Repairs:
     """Also replaces, in `records`, the records that had to be changed."""
     done: Repairs = []
     for number, record in enumerate(records):
         if record.format != "archive":
             continue
-        one = _Archive(state, record, aside, dry_run)
+        one = _Archive(state, record, quarantine, dry_run)
         if (snapshot_of(record) or {}).get("file") and not one.conversation_is_whole():
             done.append((f"conversation of {record.name}", one.repair_conversation()))
         if not one.code_is_whole():
@@ -55,7 +55,7 @@ def repair_archives(state: State, records: list[Record], aside: Quarantine, copi
 class _Archive:
     state: State
     record: Record
-    aside: Quarantine
+    quarantine: Quarantine
     dry_run: bool
 
     def _put(self, path: str, write: Callable[[int], None]) -> None:
@@ -66,7 +66,7 @@ class _Archive:
             write(fd)
             os.fsync(fd)
             if os.path.lexists(path):
-                self.aside.keep_copy(path)
+                self.quarantine.keep_copy(path)
             if not self.dry_run:
                 os.replace(draft, path)
                 fsync_dir(os.path.dirname(path))
@@ -153,7 +153,7 @@ class _Archive:
         else:
             store.commit()
             self.record = Record({**self.record.data, "code": code})
-            self.aside.keep_copy(path)
+            self.quarantine.keep_copy(path)
             self.state.files.write(self.record)
             os.unlink(path)
         return f"{rest.files:,} files could be read; the rest is lost"
@@ -177,7 +177,7 @@ class _Archive:
             self._put(path, lambda fd: write_gz(whole[0], fd, size))
             return "from the transcript"
         if os.path.lexists(path):
-            self.aside.keep_copy(path)
+            self.quarantine.keep_copy(path)
         return "there is no other copy"
 
     def _is_beginning(self, path: str, size: int) -> bool:
