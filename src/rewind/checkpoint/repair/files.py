@@ -95,7 +95,7 @@ def repair_records(state: State, quarantine: Quarantine, dry_run: bool) -> tuple
             records[name] = record
             if not dry_run:
                 state.files.write(record)
-        done.append((f"record of {name}", how if record else "moved to quarantine/, because it cannot be read"))
+        done.append((f"record of {name}", how if record else "moved to quarantine/: it cannot be read"))
     if done and not dry_run:
         state.forget_derived()
         state.close()
