@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rewind.checkpoint.project.state import State
@@ -28,13 +29,13 @@ _LONGEST_DESCRIPTION = 1000
 _LONGEST_FIELD = 40
 
 
+@dataclass(eq=False)
 class Exported:
     """A checkpoint that was written to a file, or would be."""
 
-    def __init__(self, record: Record, links: list[bytes]) -> None:
-        self.record = record
-        self.links = links  # symbolic links that lead out of the tree
-        self.size: int | None = None  # of the file
+    record: Record
+    links: list[bytes]  # symbolic links that lead out of the tree
+    size: int | None = None  # of the file
 
 
 # to a file
@@ -161,15 +162,11 @@ def _write_record(state: State, found: Imported, new_bytes: int) -> Record:
         "format": "objects", "tree": found.root.hex(),
         "rules": found.metadata["code"]["rules"], "fileCount": found.files,
         "totalSize": found.bytes, "newBytes": new_bytes,
-        "uncovered": _count_uncovered(state, found)}
+        "uncovered": sum(1 for _ in uncovered(found.root, lambda oid: Tree.decode(state.objects.get(oid))))}
     record = new_record(state, "manual", _description(found.metadata), code,
                         {"imported": _origin(found.metadata)})
     state.timeline.write(record)
     return record
-
-
-def _count_uncovered(state: State, found: Imported) -> int:
-    return sum(1 for _ in uncovered(found.root, lambda oid: Tree.decode(state.objects.get(oid))))
 
 
 def _description(metadata: JsonObject) -> str:

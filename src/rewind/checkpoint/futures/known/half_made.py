@@ -17,7 +17,7 @@ from rewind.checkpoint.futures.known.directory import (
 from rewind.checkpoint.project.identity import sweep_place
 from rewind.checkpoint.project.state import State
 from rewind.errors import WorkNotSaved
-from rewind.files import fsync_dir, make_private_dir
+from rewind.files import make_private_dir
 from rewind.transcript.write.content import new_session_id
 
 if TYPE_CHECKING:
@@ -54,7 +54,6 @@ class Making:
         make_private_dir(os.path.dirname(self.path))
         _sweep_drafts(os.path.dirname(self.path))
         jsonfile.write(self.path, self.note)
-        fsync_dir(os.path.dirname(self.path))
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if error is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from rewind.checkpoint.share.entries import SharedEntry
 from rewind.checkpoint.share.path_names import case_clashes
@@ -11,21 +12,16 @@ from rewind.snapshot.trees.tree import DIR, FILES, LINK, UNCOVERED, Tree, TreeEn
 from rewind.store.blobs import oid_of
 
 
-class Count:
+class Count(NamedTuple):
     """What a tree holds, including the directories below it."""
 
-    __slots__ = ("bytes", "files", "uncovered")
-
-    def __init__(self, files: int, size: int, uncovered: int) -> None:
-        self.files = files
-        self.bytes = size
-        self.uncovered = uncovered
+    files: int
+    bytes: int
+    uncovered: int
 
 
 class _Folder:
     """A directory that is being changed."""
-
-    __slots__ = ("entries", "mode", "partial")
 
     def __init__(self, tree: Tree, mode: int) -> None:
         self.entries = dict(tree.entries)

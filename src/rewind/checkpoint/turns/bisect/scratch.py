@@ -90,8 +90,7 @@ def leads_back(state: State, path: bytes) -> str:
     folder = os.path.join(state.root, path)
     for place in _places_that_lead_back(folder):
         real = os.path.realpath(os.path.join(folder, place))
-        inside = real == root or real.startswith(root + b"/")
-        if inside and not _is_below(real, os.path.realpath(folder)):
+        if _is_below(real, root) and not _is_below(real, os.path.realpath(folder)):
             return os.fsdecode(real)
     return ""
 
@@ -116,7 +115,7 @@ def _of_python(folder: bytes) -> Iterator[bytes]:
                 yield from (line.strip() for line in _small(full).splitlines()
                             if line.strip() and not line.startswith((b"import ", b"#")))
             elif name.startswith(b"__editable__") and name.endswith(b".py"):
-                yield from _quoted_paths(_small(full))
+                yield from (match[2] for match in re.finditer(rb"""(['"])(/[^'"\n]*)\1""", _small(full)))
             elif name.endswith(b".dist-info"):
                 yield from _direct(_small(os.path.join(full, b"direct_url.json")))
 
@@ -130,11 +129,6 @@ def _site_packages(folder: bytes) -> Iterator[bytes]:
             packages = os.path.join(at, python, b"site-packages")
             if os.path.isdir(packages):
                 yield packages
-
-
-def _quoted_paths(text: bytes) -> Iterator[bytes]:
-    for match in re.finditer(rb"""(['"])(/[^'"\n]*)\1""", text):
-        yield match[2]
 
 
 def _direct(text: bytes) -> Iterator[bytes]:
