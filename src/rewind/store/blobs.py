@@ -119,7 +119,7 @@ def _inflate(body: bytes) -> bytes:
     try:
         data = inflater.decompress(body, max(_MOST_UNPACKED, _MOST_SHRUNK * len(body)))
     except zlib.error as error:
-        raise Unreadable(f"it does not unpack ({error})")
+        raise Unreadable(f"it cannot be unpacked ({error})")
     if inflater.unconsumed_tail or not inflater.eof:
         raise Unreadable("it unpacks to more than an object may hold, or is cut short")
     return data

@@ -117,8 +117,8 @@ def _add_conversation(state: State, found: Destination, future: Future, project:
         _begin_anew(state, found, future, fork_place)
         return
     if not folder_for(plan.profile, project.root, plan.original):
-        future.notes.append(f"{plan.profile.title} finds no session in a directory before it has begun one"
-                            " there itself, so the conversation stays behind.")
+        future.notes.append(f"{plan.profile.title} only finds sessions in a directory where it has begun one"
+                            " itself, so the fork has no conversation.")
         _begin_anew(state, found, future, fork_place)
         return
     plan.fork_place = fork_place

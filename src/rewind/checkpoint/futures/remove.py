@@ -109,7 +109,7 @@ def _effects_of_return(state: State, lane: Lane) -> list[Effect]:
     name = lane.known_fork.get("removed")
     directory = inverse_effect(removal_effect(lane, name)) if isinstance(name, str) else None
     if directory is None:
-        raise FutureLost(name=lane.name, what="no checkpoint of it was made")
+        raise FutureLost(name=lane.name, what="it has no checkpoint")
     kept = next((one for one in trashed(state) if one["sessionId"] == lane.session_id), None)
     wanted: list[Effect] = [directory]
     if kept:

@@ -114,7 +114,7 @@ class _Archive:
                 yield f"from {os.path.basename(copy)}", store
         with suppress(RewindError, OSError):
             scan(self.state.root, self.state.rules(), ScanCache(None), store, keep=True)
-            yield "from the project, which is as it was then", store
+            yield "from the project, which has not changed since", store
 
     @contextmanager
     def _temporary_store(self) -> Iterator[ObjectStore]:
@@ -142,7 +142,7 @@ class _Archive:
             store.put(rest.rules)
         except (RewindError, OSError):
             store.rollback()
-            return "nothing of it can be read"
+            return "it cannot be read"
         claimed = self.record.code.get("fileCount")
         lost = max(1, claimed - rest.files if isinstance(claimed, int) else 1)
         code = {**self.record.code, "format": "objects", "tree": rest.root.hex(), "fileCount": rest.files,

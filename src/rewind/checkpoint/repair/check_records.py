@@ -166,7 +166,7 @@ class _Checker:
 
     def _check_tree(self, source: Source, oid: bytes, depth: int) -> list[tuple[bytes, str]]:
         if depth > MAX_DEPTH:
-            return [(b"", "directories are nested deeper than any project's")]
+            return [(b"", "its directories are nested too deeply")]
         broken = []
         try:
             entries = source.tree(oid).entries

@@ -91,7 +91,7 @@ def _path(value: Any, may_be_top: bool) -> bytes:
         raise ValueError(f"the path {value!a:.200} is absolute")
     parts = path.split(b"/")
     if b"\0" in path or any(map(unsafe_name, parts)):
-        raise ValueError(f"the path {value!a:.200} may not be there")
+        raise ValueError(f"the path {value!a:.200} is not allowed")
     if is_own(path):
         raise ValueError(f"the path {value!a:.200} belongs to Rewind itself")
     if len(parts) > MAX_DEPTH + 1 or max(map(len, parts)) > _LONGEST_NAME:

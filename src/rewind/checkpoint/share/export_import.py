@@ -90,7 +90,7 @@ def check_target(path: str, force: bool) -> None:
         _check_folder(os.path.dirname(os.path.abspath(path)))
         return
     if not stat.S_ISREG(info.st_mode):
-        raise RewindError(f"{path} is there and is not a regular file.",
+        raise RewindError(f"{path} already exists and is not a regular file.",
                           hint="Name another file, or `-` to write to the standard output.")
     if not force:
         raise _exists(path)

@@ -23,7 +23,7 @@ def names_for(wanted: str, count: int, taken: set[str]) -> list[str]:
                          hint="Use letters, digits, dots, dashes and underscores.")
     if wanted and count == 1:
         if base in taken:
-            raise RewindError(f"There is a fork called {base} already.",
+            raise RewindError(f"A fork called {base} already exists.",
                               hint="Choose another name; `rewind forks` shows them.")
         return [base]
     found: list[str] = []

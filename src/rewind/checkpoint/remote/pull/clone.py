@@ -36,7 +36,7 @@ def folder_for(url: str) -> str:
     name = re.split(r"[/:]", url.rstrip("/"))[-1]
     name = name[:-4] if name.endswith(".git") else name
     if not name or name.startswith((".", "-")):
-        raise UsageError("The address does not say what the directory is to be called.",
+        raise UsageError("The address does not contain a name for the directory.",
                          hint="Name it: rewind clone URL DIR")
     return name
 

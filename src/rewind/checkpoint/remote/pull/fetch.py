@@ -78,7 +78,7 @@ class Quarantine:
         if self._largest() >= (max_mb << 20) - _LAST_WRITE:  # git does not say that it was cut off
             raise RemoteRefused(
                 remote=self.remote.name, reason=f"it sends more than {max_mb} MB.",
-                hint="Nothing was changed. If that is right, repeat with a larger --max-size-mb.")
+                hint="Nothing was changed. If you expect that much, repeat with a larger --max-size-mb.")
         for line in err.splitlines():
             if any(sign in line for sign in _BAD):
                 self.found_bad = True

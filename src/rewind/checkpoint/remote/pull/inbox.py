@@ -116,7 +116,7 @@ class Inbox(Incoming):
             parent, seen = meta.get("parent"), {name}
             while isinstance(parent, str) and parent not in passed and not self._is_here(parent):
                 if parent not in self._commits or parent in seen or len(changes) > MAX_ENTRIES:
-                    raise ValueError(f"the parent of its checkpoint {name} is not there")
+                    raise ValueError(f"the parent of its checkpoint {name} is missing")
                 seen.add(parent)
                 above, earlier = self._commit(parent)
                 changes, parent = earlier + changes, above.get("parent")
@@ -131,7 +131,7 @@ class Inbox(Incoming):
             raise ValueError("a commit of it is no checkpoint")
         meta = _json(raw)
         if not isinstance(meta, dict) or meta.get("id") != name:
-            raise ValueError("a commit of it is another checkpoint than it says")
+            raise ValueError("a commit of it holds another checkpoint than it names")
         _check_format(self.label, meta.get("format"))
         changes = [_json(line) for line in listed.splitlines()]
         for change in changes:

@@ -89,7 +89,7 @@ def _turns(state: State, named: str | None, match: re.Match[str]) -> ShareSelect
                            session, until)
     if first > 1:
         found.notes.append(f"The conversation is shared from its beginning to turn {last},"
-                           " for the agent could not go on without it.")
+                           " because the agent could not go on without it.")
     return found
 
 

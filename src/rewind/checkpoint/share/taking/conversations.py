@@ -74,7 +74,7 @@ def bring_conversation(state: State, conversation: InConversation, notes: list[s
     if received.path:
         received.resume = resume_command(state, received.profile, received.session, received.path)
     else:
-        notes.append(f"{received.profile.title} finds no session in a directory before it has begun one there"
+        notes.append(f"{received.profile.title} only finds sessions in a directory where it has begun one"
                      " itself. Start it once, then open the file again to get the conversation.")
     return received
 

@@ -140,7 +140,7 @@ def _read_checkpoints(incoming: Incoming, checked: Checked,
         # A parent comes before its children, so parents cannot form a ring.
         root = None if parent is None else roots.get(parent) or known_root(parent)
         if parent is not None and root is None:
-            raise ValueError(f"the parent of its checkpoint {sound['id']} is not there")
+            raise ValueError(f"the parent of its checkpoint {sound['id']} is missing")
         changes = [decode_entry(value) for value in values]
         entries += len(changes)
         if entries > MAX_ENTRIES or len(roots) >= MAX_CHECKPOINTS:

@@ -114,8 +114,8 @@ class Bisect:
         verdict = self._known.get(record.name)
         if verdict is None:
             if place is None:
-                raise NothingToBisect(reason=f"the log does not tell about {record.name}",
-                                      hint="Give the command, to try what is missing: -- CMD")
+                raise NothingToBisect(reason=f"the log has no result for {record.name}",
+                                      hint="To try what is missing, give the command: -- CMD")
             self.runs += 1
             if self._progress:
                 self._progress(record, self.runs, left)
