@@ -12,6 +12,7 @@ from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source
 from rewind.errors import StoreDamaged
 from rewind.snapshot.trees.change import Paths, differences
+from rewind.snapshot.trees.listing import every_path
 from rewind.snapshot.trees.tree import DIR, Tree
 
 
@@ -47,9 +48,18 @@ def file_heat(state: State, name: str, patience: float) -> Heat:
             if newer:
                 _compare(state, record, newer, known, found)
         except StoreDamaged:
-            continue
+            if newer and _is_readable(state, newer, known):
+                continue
         newer = record
     return found
+
+
+def _is_readable(state: State, record: Record, known: dict[bytes, Tree]) -> bool:
+    try:
+        with Source(state, record) as source:
+            return all(True for _ in every_path(record.tree, _trees(source, known)))
+    except StoreDamaged:
+        return False
 
 
 def _compare(state: State, old: Record, new: Record, known: dict[bytes, Tree], found: Heat) -> None:
