@@ -57,9 +57,11 @@ def file_heat(state: State, name: str, patience: float) -> Heat:
 def _is_readable(state: State, record: Record, known: dict[bytes, Tree]) -> bool:
     try:
         with Source(state, record) as source:
-            return all(True for _ in every_path(record.tree, _trees(source, known)))
+            for _ in every_path(record.tree, _trees(source, known)):
+                pass
     except StoreDamaged:
         return False
+    return True
 
 
 def _compare(state: State, old: Record, new: Record, known: dict[bytes, Tree], found: Heat) -> None:

@@ -103,11 +103,11 @@ def _whole_words(beginning: str) -> str:
 class Outgoing:
     """`with Outgoing(state, records, policy) as out:`; `records` are in the order in which they were made."""
 
-    def __init__(self, state: State, records: list[Record], policy: Policy | None = None,
-                 conversations: list[OutConversation] | None = None) -> None:
+    def __init__(self, state: State, records: list[Record], policy: Policy,
+                 conversations: list[OutConversation]) -> None:
         self.store_id: str = state.store_info["id"]
-        self.policy = policy or Policy()
-        self.conversations = conversations or []
+        self.policy = policy
+        self.conversations = conversations
         self.records = records
         self._left_out: dict[bytes, LeftOut] = {}  # by path, as far as trees were walked
         self._state = state
