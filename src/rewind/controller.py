@@ -97,9 +97,9 @@ if TYPE_CHECKING:
     from rewind.checkpoint.select.prompts import Found
     from rewind.checkpoint.select.selected import Selected
     from rewind.checkpoint.select.turn_name import split_selector, turn_name
+    from rewind.checkpoint.share.export_import import Exported
     from rewind.checkpoint.share.giving.give import Sharing
     from rewind.checkpoint.share.taking.open_shared import Opened
-    from rewind.checkpoint.share.transfer import Exported
     from rewind.checkpoint.status import Status
     from rewind.checkpoint.turns.bisect.bisect import Bisected
     from rewind.checkpoint.turns.bisect.log import read_log
@@ -1142,38 +1142,38 @@ class Controller:
     # to and from a file
 
     def plan_export(self, name: str, path: str = "", *, force: bool = False) -> Exported:
-        from rewind.checkpoint.share import transfer
+        from rewind.checkpoint.share import export_import
 
         if path:
-            transfer.check_target(path, force)
-        return transfer.look_at_export(self.state, self.find(name))
+            export_import.check_target(path, force)
+        return export_import.look_at_export(self.state, self.find(name))
 
     def export(self, name: str, target: str | BinaryIO, *, force: bool = False,
                progress: Progress | None = None) -> Exported:
         """Write a checkpoint as one tar.gz into a new file, or into an open binary stream."""
-        from rewind.checkpoint.share import transfer
+        from rewind.checkpoint.share import export_import
 
         record = self.find(name)
         if isinstance(target, str):
-            return transfer.export_to_file(self.state, record, target, force=force, progress=progress)
-        return transfer.export_to_stream(self.state, record, target, progress)
+            return export_import.export_to_file(self.state, record, target, force=force, progress=progress)
+        return export_import.export_to_stream(self.state, record, target, progress)
 
     def plan_import(self, path: str, *, allow_links_out: bool = False, max_bytes: int | None = None,
                     progress: Progress | None = None) -> Imported:
         """Check the whole file as an import does, and store nothing."""
-        from rewind.checkpoint.share import transfer
+        from rewind.checkpoint.share import export_import
 
-        return transfer.look_at_import(path, allow_links_out=allow_links_out, max_bytes=max_bytes,
-                                       progress=progress)
+        return export_import.look_at_import(path, allow_links_out=allow_links_out, max_bytes=max_bytes,
+                                            progress=progress)
 
     def import_(self, path: str, *, allow_links_out: bool = False, max_bytes: int | None = None,
                 wait: float = 10.0, progress: Progress | None = None) -> Record:
         """Make a checkpoint of an exported one. The project itself is not touched."""
-        from rewind.checkpoint.share import transfer
+        from rewind.checkpoint.share import export_import
 
         with self._locked("import", wait):
-            return transfer.import_file(self.state, path, allow_links_out=allow_links_out,
-                                        max_bytes=max_bytes, progress=progress)
+            return export_import.import_file(self.state, path, allow_links_out=allow_links_out,
+                                             max_bytes=max_bytes, progress=progress)
 
     # to and from a git repository elsewhere
 

@@ -136,7 +136,7 @@ def test_few_bundles_are_kept_unpacked_and_each_is_read_at_most_twice(
         assert store.get(oid_of(data)) == data
     number = len(read(path, "SELECT id FROM bundles"))
     assert number > bundles._KEPT and len(calls) <= 2 * number
-    assert store._bundles and len(store._bundles._at_hand) == bundles._KEPT
+    assert store._bundles and len(store._bundles._cached) == bundles._KEPT
 
 
 @given(st.lists(st.binary(min_size=1, max_size=3000), max_size=40, unique=True))

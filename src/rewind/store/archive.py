@@ -1,8 +1,8 @@
-"""The portable store: a tar.gz that depends on its members alone, and a reader that trusts none.
+"""Writes a tar.gz whose bytes depend only on its members, and reads one from a stranger.
 
-The 512-byte headers are read and written here and not by `tarfile`, whose output differs between versions
-of Python. It also cuts a name or a link's target at a zero byte, takes a damaged header for the end of the
-archive, and has a long name in memory before anyone can refuse it.
+`tarfile` is not used: its output differs between versions of Python. It also cuts a name or a link's target
+at a zero byte, takes a damaged header for the end of the archive, and loads a long name into memory before
+anyone can refuse it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _KNOWN_KINDS = {b"1": "a hard link", b"3": "a device", b"4": "a device", b"6": "
 
 
 class ArchiveWriter:
-    """Writes members in the order given. Without `close` the file is cut short; readers refuse it."""
+    """Writes members in the order given. Readers refuse a file that was not finished with `close`."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -72,7 +72,7 @@ class ArchiveWriter:
                target: bytes = b"") -> None:
         self._members += 1
         if self._members > MAX_MEMBERS or max(len(name), len(target)) >= MAX_NAME:
-            # What would be refused later is not written: a checkpoint must be readable.
+            # A reader would refuse it, and a checkpoint must be readable.
             raise RewindError(f"An archive holds at most {MAX_MEMBERS} members, with names of less"
                               f" than {MAX_NAME} bytes.")
         for letter, text in ((_LONG_TARGET, target), (_LONG_NAME, name)):
@@ -100,7 +100,7 @@ def _pack_header(kind: bytes, name: bytes, mode: int, size: int, target: bytes =
 
 
 class Member:
-    """One entry of an archive. Its content can be read until the next member is asked for."""
+    """One entry of an archive. Its content can be read until the reader goes on to the next member."""
 
     __slots__ = ("_source", "kind", "left", "mode", "name", "size", "target")
 
@@ -115,7 +115,7 @@ class Member:
         self._source = source
 
     def read(self, size: int) -> bytes:
-        """The next bytes of the content: exactly `size` of them unless the content ends before."""
+        """The next `size` bytes of the content; fewer only at its end."""
         data = self._source.take(min(size, self.left), self.name)
         self.left -= len(data)
         return data
@@ -124,8 +124,8 @@ class Member:
 class ArchiveReader:
     """Yields the members of an untrusted archive; raises ArchiveRefused at the first offence.
 
-    `forbidden` says which components no name may have. Links must stay inside `top`. A member's
-    directory comes before it, so nothing can lie below a link or a file, or in nowhere.
+    `forbidden` says which parts of a name are not allowed. Links must stay inside `top`. A directory must
+    come before its members, so that nothing can lie below a link or a file.
     """
 
     def __init__(self, file: BinaryIO, label: str, *, forbidden: Callable[[bytes], bool],
@@ -277,7 +277,7 @@ def leads_out(name: bytes, target: bytes) -> bool:
 
 
 def _number(field: bytes) -> int | None:
-    """A number in octal digits, or, when its first bit is set, in binary."""
+    """A number in octal digits, or in binary if the first bit is set."""
     if field[:1] == b"\x80":
         return int.from_bytes(field[1:], "big")
     digits = field.strip(b" \0")
@@ -287,6 +287,6 @@ def _number(field: bytes) -> int | None:
 
 
 def shown(name: bytes) -> str:
-    """A name from a stranger, fit for a message: no control characters, not endless."""
+    """A stranger's name as a message can show it: without control characters, and not too long."""
     text = name.decode("utf-8", "backslashreplace")
     return repr(text if len(text) <= 200 else text[:200] + "…")

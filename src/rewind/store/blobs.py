@@ -1,15 +1,17 @@
-"""What every store holds: content named by its sha256, and how it is packed."""
+"""The unit of every store: content that is named by its sha256, and how it is packed."""
 
 from __future__ import annotations
 
 from rewind.fast.sha256 import sha256
 
 CHUNK = 4 << 20  # a larger file is stored in pieces of this size
-_MOST_UNPACKED = 64 << 20  # chunks are smaller, and the trees of huge directories hardly shrink, so
-_MOST_SHRUNK = 8  # what is larger than the one and the other is damage or an attack
+# Chunks are smaller than this, and the trees of huge directories hardly shrink. So an object that unpacks to
+# more than both limits is damage or an attack.
+_MOST_UNPACKED = 64 << 20
+_MOST_SHRUNK = 8
 _RAW = b"\x00"
 _ZLIB = b"\x01"
-_LOOSE = b"\x02"  # raw for now: compressed later, when nobody waits
+_LOOSE = b"\x02"  # raw, and compressed later, when nobody waits
 BUNDLED = b"\x03"  # the content is in a bundle, and the body says where: see `bundles`
 _TOO_SMALL_TO_PACK = 64
 _SMALL = 8 << 10
@@ -20,13 +22,13 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Blobs(Protocol):
-        """The one interface behind which both snapshot formats are read."""
+        """Reads the content of a checkpoint in either format."""
 
         def get(self, oid: bytes) -> bytes: ...
         def has(self, oid: bytes) -> bool: ...
 
     class BlobSink(Protocol):
-        """Where a capture puts what it has read."""
+        """Takes the content that a capture reads."""
 
         in_bulk: bool
 
@@ -43,7 +45,8 @@ def oid_of(data: bytes) -> bytes:
 
 
 def pack(data: bytes, loose: bool = False, level: int = 1) -> bytes:
-    """Codec byte and content. Compression is most of the cost, so a large capture puts it off."""
+    """Codec byte and content. A large capture packs `loose` and leaves compression, which takes the most
+    time, for later."""
     if len(data) > _TOO_SMALL_TO_PACK:
         if loose:
             return _LOOSE + data
@@ -54,7 +57,7 @@ def pack(data: bytes, loose: bool = False, level: int = 1) -> bytes:
 
 
 def compressed(packed: bytes) -> bytes:
-    """What was packed loosely, as it would have been otherwise."""
+    """The same content, compressed if it was packed loosely."""
     return pack(packed[1:]) if is_loose(packed) else packed
 
 
@@ -67,7 +70,7 @@ def loose(data: bytes) -> bytes:
 
 
 def pack_hashes(data: bytes, loose: bool = False) -> bytes:
-    """For what consists of hashes for the most part: so little of it is not worth the time."""
+    """For data that consists mostly of hashes, which hardly shrink: only large data is compressed."""
     return _RAW + data if len(data) <= _FEW_HASHES else pack(data, loose)
 
 
@@ -76,7 +79,7 @@ def _deflate(data: bytes, level: int) -> bytes:
 
     if len(data) > _SMALL:
         return zlib.compress(data, level)
-    # With the usual tables, getting them ready takes three times as long as compressing so little.
+    # Preparing tables of the usual size takes three times as long as compressing so little.
     deflater = zlib.compressobj(level, zlib.DEFLATED, 13, 6)
     return deflater.compress(data) + deflater.flush()
 
@@ -94,7 +97,7 @@ def is_deflated(packed: bytes) -> bool:
 
 
 def unpack(oid: bytes, packed: bytes) -> bytes:
-    """The content, verified: what a disk or an attacker changed is never handed on."""
+    """The content, checked against its hash. Raises Unreadable if a disk or an attacker changed it."""
     codec, body = packed[:1], packed[1:]
     if codec == _ZLIB:
         data = _inflate(body)
@@ -116,15 +119,15 @@ def _inflate(body: bytes) -> bytes:
     try:
         data = inflater.decompress(body, max(_MOST_UNPACKED, _MOST_SHRUNK * len(body)))
     except zlib.error as error:
-        raise Unreadable(f"it does not unpack ({error})")
+        raise Unreadable(f"it cannot be unpacked ({error})")
     if inflater.unconsumed_tail or not inflater.eof:
         raise Unreadable("it unpacks to more than an object may hold, or is cut short")
     return data
 
 
-def is_whole(oid: bytes, packed: bytes) -> bool:
+def unpack_if_whole(oid: bytes, packed: bytes) -> bytes | None:
+    """None if the content is damaged."""
     try:
-        unpack(oid, packed)
+        return unpack(oid, packed)
     except Unreadable:
-        return False
-    return True
+        return None

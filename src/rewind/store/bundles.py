@@ -1,7 +1,7 @@
-"""Small objects that are compressed together: they look alike, and a page of SQLite holds no half-empty row.
+"""Small objects that are compressed together: they look alike, and so they fill SQLite's pages better.
 
-A bundle is the content of several objects, one after the other. The row of each of them says in which bundle
-it is, and where. A bundle is written once, with its members, and goes when few of them are left.
+A bundle is the content of several objects, one after the other. The row of each object names its bundle and
+its place in it. A bundle never changes; it is taken apart when few of its members are needed.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-    Row = tuple[bytes, bytes]  # id, and where it is
+    Row = tuple[bytes, bytes]  # id of a member, and the row that names its bundle and place
     Ask = Callable[[str, tuple[object, ...]], list[Any]]
 
 SCHEMA = "CREATE TABLE bundles (n INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, data BLOB NOT NULL)"
-BYTES = 64 << 10  # of content: who wants one member unpacks half of that
+BYTES = 64 << 10  # of content in a bundle; to read one member, half of it is unpacked on average
 MOST = BYTES // 2  # a larger object is compressed by itself
 _LEVEL = 6
-_KEPT = 8  # bundles at hand, unpacked: members are mostly wanted one after the other
+_KEPT = 8  # unpacked bundles in memory: members are mostly read one after the other
 _ID, _NUMBER = 32, 4
 LENGTH = 1 + _ID + 2 * _NUMBER
 _TREE = b"tree1 "
-_LIMIT = 1 << 20  # a bundle that unpacks to more is damage or an attack
+_LIMIT = 1 << 20  # of one bundle, unpacked; more is damage or an attack
 
 
 class Member:
-    """Where an object is: the bundle's id, and its place in the content of that."""
+    """Where an object is: the bundle's id, and the place in its content."""
 
     def __init__(self, bundle: bytes, start: int, size: int) -> None:
         self.bundle = bundle
@@ -41,12 +41,12 @@ class Member:
         return BUNDLED + self.bundle + start + size
 
     def packed(self, content: bytes) -> bytes:
-        """As a row of its own would have it."""
+        """The object as a row of its own would hold it."""
         return raw(content[self.start:self.end])
 
 
 def member(row: object) -> Member | None:
-    """None when the row holds its content itself, or makes no sense."""
+    """None if the row holds its content itself, or is malformed."""
     if not isinstance(row, bytes) or row[:1] != BUNDLED or len(row) != LENGTH:
         return None
     numbers = row[1 + _ID:]
@@ -55,14 +55,14 @@ def member(row: object) -> Member | None:
 
 
 class Bundles:
-    """Reads members. The last bundles stay at hand, as far as they were unpacked."""
+    """Reads members, and keeps the last bundles in memory, as far as they were unpacked."""
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
-        self._at_hand: dict[bytes, bytes] = {}
+        self._cached: dict[bytes, bytes] = {}
 
     def packed(self, row: bytes) -> bytes:
-        """What the row stands for; the row itself when that cannot be had. Nothing is verified."""
+        """The packed content that the row stands for, not verified; the row itself if it cannot be read."""
         found = member(row)
         if found is None:
             return row
@@ -70,14 +70,14 @@ class Bundles:
         return row if content is None or len(content) < found.end else found.packed(content)
 
     def _content(self, wanted: Member) -> bytes | None:
-        known = self._at_hand.pop(wanted.bundle, None)
+        known = self._cached.pop(wanted.bundle, None)
         if known is None or len(known) < wanted.end:
-            # The first time only as much as is needed; who comes again will want the rest as well.
+            # The first time only what is needed is unpacked, the second time all of it.
             known = self._read(wanted.bundle, wanted.end if known is None else 0)
         if known is not None:
-            self._at_hand[wanted.bundle] = known
-            if len(self._at_hand) > _KEPT:
-                del self._at_hand[next(iter(self._at_hand))]
+            self._cached[wanted.bundle] = known
+            if len(self._cached) > _KEPT:
+                del self._cached[next(iter(self._cached))]
         return known
 
     def _read(self, bundle: bytes, upto: int) -> bytes | None:
@@ -86,7 +86,8 @@ class Bundles:
 
 
 def content_of(packed: object, upto: int = 0) -> bytes | None:
-    """Of a bundle. As much as can be had: what lies before damage, and often behind it, is still right."""
+    """The content of a bundle, as far as it can be unpacked: members before damage are still whole, and often
+    those behind it."""
     if not isinstance(packed, bytes):
         return None
     return _inflated(packed[1:], upto or _LIMIT) if is_deflated(packed) else packed[1:]
@@ -114,7 +115,7 @@ def _up_to_the_damage(body: bytes) -> bytes:
 
 
 class BundleBuilder:
-    """Makes bundles of what comes: `rows` are (n, id, new row) of objects, `bundles` (id, packed)."""
+    """Puts objects into bundles: `rows` are (n, id, new row) of objects, `bundles` (id, packed)."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[int, bytes, bytes]] = []
@@ -124,7 +125,7 @@ class BundleBuilder:
 
     @property
     def is_between(self) -> bool:
-        """Whether no bundle is half full."""
+        """Whether the last bundle is closed."""
         return not self._members
 
     def add(self, n: int, oid: bytes, data: bytes) -> None:
@@ -132,8 +133,8 @@ class BundleBuilder:
             self.rows.append((n, oid, pack(data, level=_LEVEL)))
 
     def add_small(self, n: int, oid: bytes, data: bytes) -> bool:
-        """False: it is to stay by itself."""
-        # Trees are read far more often than written, and by the hundreds; and hashes do not shrink.
+        """False if the object stays by itself."""
+        # Trees are read by the hundreds and far more often than written, and their hashes do not shrink.
         if len(data) > MOST or data.startswith(_TREE):
             return False
         self._members.append((n, oid, data))
@@ -143,7 +144,7 @@ class BundleBuilder:
         return True
 
     def close(self) -> None:
-        """What has come so far is a bundle; one object alone needs none."""
+        """Make a bundle of the objects so far; a single object gets a row of its own."""
         members, self._members, self._size = self._members, [], 0
         if len(members) == 1:
             ((n, oid, data),) = members
@@ -169,7 +170,7 @@ def _members(rows: Iterable[Row]) -> Iterable[tuple[bytes, Member]]:
 
 
 def sparse_bundles(rows: Iterable[Row], bundles: Iterable[bytes]) -> list[tuple[bytes, list[bytes]]]:
-    """Bundles of which less than half is needed, with the members that are left. `rows` are all members."""
+    """Bundles of which less than half is needed, each with the members that are. `rows` are all members."""
     sizes = dict.fromkeys(bundles, 0)
     left: dict[bytes, list[bytes]] = {bundle: [] for bundle in sizes}
     for oid, found in _members(rows):
@@ -178,7 +179,7 @@ def sparse_bundles(rows: Iterable[Row], bundles: Iterable[bytes]) -> list[tuple[
             left[found.bundle].append(oid)
     chosen = [(bundle, left[bundle]) for bundle, size in sizes.items() if size < BYTES // 2]
     needed = [bundle for bundle, oids in chosen if oids]
-    # One that is needed a little is put together with others; alone it would become the same again.
+    # The needed members of several bundles are put together; those of one would become the same bundle again.
     return chosen if len(needed) > 1 else [(bundle, oids) for bundle, oids in chosen if not oids]
 
 

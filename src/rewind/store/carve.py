@@ -1,7 +1,7 @@
-"""Rows out of an object database that SQLite itself cannot read any more.
+"""Finds rows in an object database that SQLite itself can no longer read.
 
-A row is found by the bytes that every row begins with, wherever it lies: in the file, in its WAL, on
-a page that was given free. Nothing here is verified: content is named by its hash, so the caller can tell.
+Every row begins with the same bytes, so it is found wherever it is: in the file, in its WAL, or on a freed
+page. Nothing is verified here; the caller compares the content with its hash.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collections.abc import Iterator
 
 from rewind.store.objects import PAGE_BYTES as _PAGE
 
-# SQLite's record header: its own length, NULL (the number is the row's key), a blob of 32 bytes, the data.
+# SQLite's record header: its own length, NULL for the row's number, a blob of 32 bytes, the data.
 _START = re.compile(rb"[\x04-\x09]\x00\x4c")
 _ID = 32
 _WAL_HEADER, _FRAME_HEADER = 32, 24
 
 
 class _Pages:
-    """The pages of the file and of its WAL. Of a page that is in both, the WAL's is the later one."""
+    """The pages of the file and of its WAL. If a page is in both, the one in the WAL is newer."""
 
     def __init__(self, data: bytes, wal: bytes) -> None:
         self._data = data
@@ -62,7 +62,7 @@ def _content(path: str) -> bytes:
     try:
         import mmap
 
-        # It stands for a byte string that is never in memory as a whole: slices are bytes.
+        # A slice of it is bytes, so it serves as a byte string that is never in memory as a whole.
         size = os.fstat(fd).st_size
         return mmap.mmap(fd, size, access=mmap.ACCESS_READ) if size else b""  # type: ignore[return-value]
     except OSError:
@@ -72,7 +72,7 @@ def _content(path: str) -> bytes:
 
 
 def _data_length(image: bytes, at: int) -> int | None:
-    """How long the data is, by the record header at this place; None when there is none."""
+    """The length of the data according to the record header at this place; None if there is no header."""
     size = image[at]
     header = image[at:at + size]
     if len(header) < size or header[1:3] != b"\x00\x4c":
@@ -86,7 +86,7 @@ def _data_length(image: bytes, at: int) -> int | None:
 
 
 def _rows(pages: _Pages, image: bytes, at: int, length: int) -> Iterator[tuple[bytes, bytes]]:
-    """The id and data that begin at `at`, right after their record header."""
+    """The id and the data that begin at `at`, after their record header."""
     start = at - _header_size(length)
     payload = at - start + _ID + length
     local, spilled = _local(payload)
@@ -111,7 +111,7 @@ def _header_size(length: int) -> int:
 
 
 def _local(payload: int) -> tuple[int, bool]:
-    """How much of a row lies in its cell, as SQLite's file format has it; and whether there is more."""
+    """How many bytes of a row are in its cell, by SQLite's file format, and whether the rest is elsewhere."""
     most = _PAGE - 35
     if payload <= most:
         return payload, False
@@ -121,7 +121,7 @@ def _local(payload: int) -> tuple[int, bool]:
 
 
 def _chains(pages: _Pages, first: bytes, length: int) -> Iterator[bytes]:
-    """What the overflow pages hold, those of the WAL first."""
+    """The content of the overflow pages: first as the WAL has them, then as the file does."""
     if len(first) < 4:
         return
     for from_wal in (True, False):

@@ -1,4 +1,4 @@
-"""`scan-cache.db`: facts that can be computed again. It is thrown away at the first sign of trouble."""
+"""`scan-cache.db`: facts that can be computed again. It is deleted at the first sign of damage."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _SCHEMA = (
     "CREATE TABLE records (name TEXT PRIMARY KEY, stamp TEXT, summary TEXT, sequence INTEGER,"
     " brief TEXT)",
     "CREATE INDEX IF NOT EXISTS newest ON records (sequence)",
-    # All that a list reads: beside the whole records it would be spread over many more pages.
+    # All that a list reads. Without this index it would be spread over many more pages.
     "CREATE INDEX IF NOT EXISTS listed ON records (name, stamp, brief)",
     "CREATE TABLE transcripts (path TEXT PRIMARY KEY, stamp TEXT, summary TEXT)",
-    # Where each turn of a transcript begins, how far it was read, and what a turn did to the files.
+    # How far a transcript was read, where each of its turns begins, and what a turn did to the files.
     "CREATE TABLE turn_files (path TEXT PRIMARY KEY, stamp TEXT, upto INTEGER, head TEXT, tail TEXT,"
     " state TEXT)",
     "CREATE TABLE turns (path TEXT, number INTEGER, turn INTEGER, offset INTEGER, uuid TEXT, stamp TEXT,"
@@ -36,16 +36,16 @@ _SCHEMA = (
     "CREATE TABLE facts (key TEXT PRIMARY KEY, value) WITHOUT ROWID",
 )
 
-# A damaged file; and text from a transcript that no database takes (half a character), or a number too large.
+# A damaged file, half a character in a text from a transcript, or a number that is too large for SQLite.
 _TROUBLE = (sqlite.DatabaseError, UnicodeEncodeError, OverflowError)
 
 
 class DerivedDb:
-    """A small SQLite database that may be deleted any time, also by us."""
+    """A small SQLite database that anybody may delete at any time."""
 
     def __init__(self, path: str, owner: str, *, shared_disk: bool = False) -> None:
         self.path = path
-        self.owner = owner  # the object database these facts are about
+        self.owner = owner  # the object database that these facts are about
         self._shared_disk = shared_disk
         try:
             self._db = self._open()
@@ -90,7 +90,7 @@ class DerivedDb:
                     os.unlink(self.path + suffix)
             self._db = self._open()
         except (sqlite.DatabaseError, OSError):
-            # Nothing can be written here (read-only, full): go on without a memory.
+            # Nothing can be written here (read-only, full): remember nothing.
             self._db = sqlite.connect(":memory:", isolation_level=None)
             self._create(self._db)
 
@@ -98,15 +98,15 @@ class DerivedDb:
         self._db.close()
 
     def defer_fold(self) -> None:
-        """For who calls `fold` when nobody waits, or leaves that to the next one. Fifty changed directories
-        fill 200 pages, and writing them back takes longer than the commit."""
+        """For a caller that calls `fold` when nobody waits, or leaves it to the next process. Fifty changed
+        directories fill 200 pages, and writing them back takes longer than the commit."""
         self.query("PRAGMA wal_autocheckpoint=1000")
 
     def is_wal_over(self, size: int) -> bool:
         return sqlite.is_wal_over(self.path, size)
 
     def fold(self) -> None:
-        """Empty the WAL, if nobody reads and there is room for it."""
+        """Empty the WAL if nobody reads it and the disk has room."""
         try:
             sqlite.fold_wal(self._db, _BUSY_MS)
         except _TROUBLE:
@@ -116,14 +116,14 @@ class DerivedDb:
         return self.query("PRAGMA integrity_check(1)") == [("ok",)]
 
     def query(self, statement: str, values: tuple[object, ...] = ()) -> list[Any]:
-        """Rows, or none at all when the file is damaged: it is only a shortcut."""
+        """Rows; none if the file is damaged, because then the caller computes them."""
         try:
             return self._db.execute(statement, values).fetchall()
         except _TROUBLE:
             return []
 
     def write(self, changes: Iterable[tuple[str, list[tuple[object, ...]]]]) -> bool:
-        """All changes or none. What is not remembered costs time later, so a failure passes."""
+        """All changes or none. A failure does no harm: what is not remembered is computed again."""
         try:
             self._db.execute("BEGIN IMMEDIATE")
             for statement, rows in changes:

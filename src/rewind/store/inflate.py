@@ -1,4 +1,4 @@
-"""A gzip stream from a stranger: read in small steps, counted, and refused when it is a bomb."""
+"""A gzip stream from a stranger: read in small steps, counted, and refused if it is a bomb."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ if TYPE_CHECKING:
 
 _MAGIC = b"\x1f\x8b"
 STEP = 256 << 10
-FREE_BYTES = 64 << 20  # a stream of this size is never called a bomb,
-FREE_RATIO = 100  # nor is what goes beyond it by up to this many times the size of the file
+# A stream is a bomb if it unpacks to more than this and this many times the size of the file.
+FREE_BYTES = 64 << 20
+FREE_RATIO = 100
 
 
 class Inflated:
-    """The decompressed stream. `refuse` is called with the reason and does not return."""
+    """The decompressed stream. It calls `refuse`, which does not return, with the reason."""
 
     def __init__(self, file: BinaryIO, max_bytes: int | None,
                  refuse: Callable[[str], NoReturn]) -> None:
@@ -33,7 +34,7 @@ class Inflated:
 
     @property
     def left(self) -> int:
-        """How many bytes the stream may still have."""
+        """How many more bytes the stream may have."""
         return self._limit - self._total + len(self._buffer) - self._at
 
     def bomb(self) -> NoReturn:
@@ -41,7 +42,7 @@ class Inflated:
                      " for a file of its size.")
 
     def read(self, size: int) -> bytes:
-        """`size` bytes, fewer only at the end of the stream."""
+        """The next `size` bytes; fewer only at the end of the stream."""
         parts = []
         while size:
             if self._at == len(self._buffer):

@@ -1,7 +1,7 @@
-"""The default store: content-addressed objects in one SQLite database. Here is what every checkpoint needs;
-`packing.py` compresses what was stored in a hurry, and `space.py` keeps the file small.
+"""The default store: content-addressed objects in one SQLite database.
 
-Writers hold the project's lock; readers open the database whenever they like (WAL).
+This module has what every checkpoint needs. `packing.py` compresses what was stored uncompressed, and
+`space.py` keeps the file small. Writers hold the project's lock; readers may open the database at any time.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ FORMAT = 2
 PAGE_BYTES = 4096  # so that `carve.py` finds the rows of a database that does not open
 WITH_BUNDLES = 2
 BUSY_MS = 10_000
-WAL_BYTES = 1 << 20  # the next process has not much more than that to look through
+WAL_BYTES = 1 << 20  # a longer WAL is emptied, because every process that opens the database reads it
 _FULL = 2  # SQLite's number for synchronous=FULL
 _APPLICATION_ID = 0x52574E44  # "RWND"
 _BATCH_BYTES = 8 << 20
 _BULK_BATCH_BYTES = 16 << 20
 _WORTH_SHRINKING = 2 << 20
-_ROWS = 64  # so many small rows go to SQLite together
+_ROWS = 64  # small rows that go to SQLite in one statement
 _ROW_BYTES = 64 << 10
 _SCHEMA = (
     "CREATE TABLE objects (n INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, data BLOB NOT NULL)",
@@ -49,17 +49,19 @@ class ObjectStore:
         self._waiting: dict[bytes, bytes] = {}  # rows not yet handed to SQLite
         self.added = 0  # bytes stored through this connection
         self.in_bulk = False  # compression is put off; `packing.py` makes up for it
-        self.folds = True  # who commits also empties a long WAL; else it is done when nobody waits
+        self.folds = True  # a commit also empties a long WAL; otherwise this is done when nobody waits
         self._long_wal = WAL_BYTES
-        self._filling = False  # in bulk, and nothing was here before
-        self._loose = self._loose_marked = False  # what waits is of a bulk; its transaction says so
-        self.lost: set[bytes] = set()  # known to be damaged: as good as not there, and stored anew
-        self.healed: set[bytes] = set()  # those of them that are whole again, once committed
+        self._filling = False  # in bulk, into a store that was empty
+        self._loose = False  # the waiting rows were packed loosely
+        self._loose_marked = False  # the transaction has noted that
+        self.lost: set[bytes] = set()  # known to be damaged: treated as missing, so they are stored anew
+        self.healed: set[bytes] = set()  # those that are whole again, once committed
         self._healing: set[bytes] = set()
-        self._turn: Callable[[], AbstractContextManager[None]] | None = None  # set while others may write
+        # Set while others may write: takes the lock for a commit.
+        self._lock_to_take: Callable[[], AbstractContextManager[None]] | None = None
         self._writer: Writer | None = None  # in bulk: writes while the caller reads
         self._bundles: Bundles | None = None
-        self._relied: set[bytes] = set()  # found there meanwhile, and in no checkpoint of ours yet
+        self._relied: set[bytes] = set()  # found or committed without the lock, for the next checkpoint
         if not create and not os.path.exists(path):
             raise StoreDamaged(what=f"{path} is missing")
         try:
@@ -70,11 +72,11 @@ class ObjectStore:
             if create and self.pragma("application_id") == 0:
                 self._make_schema()
             self._check_identity()
-            # Until the first checkpoint is written nothing here is worth an fsync: `make_durable` makes up
-            # for it, and an `init` that lost its power begins again.
+            # Until the first checkpoint is written nothing here is worth an fsync: `make_durable` catches up,
+            # and after a power failure `init` begins again.
             self.run(f"PRAGMA synchronous={'OFF' if create else 'FULL'}")
-            # SQLite writes the pages back by itself, but begins the WAL anew only with the next commit of the
-            # same process. A hook commits once: the WAL would grow, and each hook would write all of it back.
+            # SQLite writes pages back by itself, but starts the WAL anew only at the next commit of the same
+            # process. A hook commits once: the WAL would grow, and each hook would write all of it back.
             self.run("PRAGMA wal_autocheckpoint=0")
         except BaseException:
             self._db.close()
@@ -85,8 +87,8 @@ class ObjectStore:
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE))
         elif not (os.access(os.path.dirname(self.path), os.W_OK) and os.access(self.path, os.W_OK)) \
                 and not _has_wal(self.path):
-            # A database in WAL mode wants to make files beside it, also for a reader; with the mode of the
-            # database, so that they would stay read-only when it no longer is.
+            # Even for a reader, SQLite would make files beside a database in WAL mode. They would have its
+            # mode, and stay read-only when the database no longer is.
             from urllib.parse import quote
 
             where = f"file:{quote(self.path)}?mode=ro&immutable=1"
@@ -97,8 +99,8 @@ class ObjectStore:
     def _make_schema(self) -> None:
         self.run(f"PRAGMA page_size={PAGE_BYTES}")
         self.run("PRAGMA auto_vacuum=INCREMENTAL")
-        # The first capture goes through a rollback journal, which writes each new page once
-        # where the WAL would write it twice; `make_durable` then turns to the WAL.
+        # The first capture uses a rollback journal, which writes each new page once; the WAL would write it
+        # twice. `make_durable` then switches to the WAL.
         self.run("PRAGMA journal_mode=TRUNCATE")
         self.run("BEGIN IMMEDIATE")
         for statement in _SCHEMA:
@@ -115,8 +117,8 @@ class ObjectStore:
             raise FormatTooNew(what=self.path, found=version, known=FORMAT)
 
     def make_durable(self, shared_disk: Callable[[], bool]) -> None:
-        """Before the first record: all that was stored is made durable; from here on every commit is,
-        and readers work beside a writer where the disk allows it."""
+        """Called before the first record: makes everything stored so far durable, and every later commit as
+        well. Readers can then work beside a writer, if the disk allows it."""
         if self.pragma("synchronous") != _FULL:
             fd = os.open(self.path, os.O_RDWR)
             try:
@@ -135,8 +137,8 @@ class ObjectStore:
         self._db.close()
 
     def run(self, statement: str, values: tuple[object, ...] = ()) -> list[Any]:
-        """Every statement goes through here, so that SQLite's troubles come out as ours."""
-        if self._waiting and not self._turn:
+        """Run a statement, and raise SQLite's errors as ours."""
+        if self._waiting and not self._lock_to_take:
             self._insert()
         return self._ask(statement, values)
 
@@ -149,7 +151,7 @@ class ObjectStore:
             raise damage(self.path, error)
 
     def run_script(self, script: str) -> None:
-        """For a statement that works in steps: `run` would take the first one alone."""
+        """For a statement that works in steps, of which `run` would do only the first."""
         try:
             self._db.executescript(script)
         except sqlite.DatabaseError as error:
@@ -165,26 +167,26 @@ class ObjectStore:
 
     def has(self, oid: bytes) -> bool:
         if self._filling or (self.lost and oid in self.lost):
-            return False  # a fresh store: asking costs more than an insert that is ignored
+            return False  # in a new store a query costs more than an insert that is ignored
         if oid in self._waiting:
             return True
         found = bool(self._ask("SELECT 1 FROM objects WHERE id=?", (oid,)))
-        if found and self._turn:
+        if found and self._lock_to_take:
             self._relied.add(oid)
         return found
 
     def find_existing(self, oids: Iterable[bytes]) -> set[bytes]:
-        """`has` for many, in a few questions."""
+        """`has` for many objects, in a few queries."""
         wanted = set(oids) - self.lost
         found: set[bytes] = set()
         for marks, part in sqlite.in_parts(list(wanted)):
             found.update(oid for (oid,) in self.run(f"SELECT id FROM objects WHERE id IN ({marks})", part))
-        if self._turn:
+        if self._lock_to_take:
             self._relied |= found
         return found | (wanted & self._waiting.keys())
 
     def get_many(self, oids: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
-        """(id, content) of those that are there."""
+        """(id, content) of those that exist."""
         wanted = set(oids) - self.lost
         for oid in wanted & self._waiting.keys():
             yield oid, self.unpacked(oid, self._waiting[oid])
@@ -199,7 +201,7 @@ class ObjectStore:
         if oid in self._waiting:
             return self._waiting[oid]
         packed = self.whole(self._row(oid))
-        # A collection may have taken the bundle apart since the row was read: then the row is another one.
+        # A collection may have taken the bundle apart since the row was read; then the row is new.
         return self.whole(self._row(oid)) if is_bundled(packed) else packed
 
     def _row(self, oid: bytes) -> object:
@@ -209,7 +211,7 @@ class ObjectStore:
         return rows[0][0]
 
     def whole(self, packed: Any) -> Any:
-        """A row that has its content, also where that is in a bundle."""
+        """The row with its content; that of a member is taken from its bundle."""
         if not is_bundled(packed):
             return packed
         if self._bundles is None:
@@ -230,11 +232,11 @@ class ObjectStore:
         return [oid for (oid,) in self.run("SELECT id FROM objects")]
 
     def top(self) -> int:
-        """Grows with every object stored; never shrinks but through a deletion."""
+        """The highest number of an object: it grows with every new one, and only a deletion lowers it."""
         return int(self.run("SELECT max(n) FROM objects")[0][0] or 0)
 
     def sizes(self) -> dict[bytes, int]:
-        """Bytes that each takes; of a bundle, each member its share."""
+        """The bytes that each object takes; a member of a bundle takes its share of the bundle."""
         sizes = dict(self.run("SELECT id, length(data) FROM objects"))
         if self.has_bundles():
             from rewind.store.bundles import member_sizes
@@ -261,7 +263,7 @@ class ObjectStore:
         return self.run("PRAGMA quick_check(1)") == [("ok",)]
 
     def check(self) -> list[str]:
-        """The integrity of the file as SQLite sees it: its problems, as sentences."""
+        """What SQLite finds wrong with the file, as sentences."""
         try:
             rows = self.run("PRAGMA integrity_check(20)")
         except StoreDamaged as error:
@@ -286,23 +288,23 @@ class ObjectStore:
         self._waiting[oid] = packed
         self._pending += len(packed)
         self.added += len(packed)
-        if not self._turn and (len(self._waiting) >= _ROWS or len(packed) > _ROW_BYTES):
+        if not self._lock_to_take and (len(self._waiting) >= _ROWS or len(packed) > _ROW_BYTES):
             self._insert()
         if self._pending > (_BULK_BATCH_BYTES if self.in_bulk else _BATCH_BYTES):
             # In batches, so that a first checkpoint that is killed keeps the work it has done.
-            self._commit_in_turn()
+            self._commit_locked()
 
-    def _commit_in_turn(self) -> None:
+    def _commit_locked(self) -> None:
         if self._writer:
             self._pending = 0
             self._insert()
             self._writer.do(self._end_transaction)
             return
-        if not self._turn:
+        if not self._lock_to_take:
             self.commit()
             return
         self._relied |= self._waiting.keys()
-        with self._turn():
+        with self._lock_to_take():
             self.commit()
 
     def _insert(self) -> None:
@@ -321,21 +323,22 @@ class ObjectStore:
             self._loose = self.in_bulk
         healing = self.lost & rows.keys()
         self._healing |= healing
-        # What is damaged makes way; what is whole stays, for it is the same.
+        # A damaged row is replaced; a whole one has the same content and stays.
         keyword = "REPLACE" if healing else "IGNORE"
         values = [part for row in rows.items() for part in row]
-        for at in range(0, len(values), 2 * _ROWS):  # other threads run while a statement is executed
+        for at in range(0, len(values), 2 * _ROWS):  # SQLite lets other threads run during a statement
             part = tuple(values[at:at + 2 * _ROWS])
             marks = ",".join(["(?, ?)"] * (len(part) // 2))
             self._ask(f"INSERT OR {keyword} INTO objects(id, data) VALUES {marks}", part)
 
     def begin_bulk(self) -> None:
-        """Much is coming: it is neither compressed nor looked for first, and goes in many rows at once."""
+        """Before many objects are stored: they are not compressed now, and not looked up first, and many rows
+        go into one statement."""
         self.in_bulk = True
         self._filling = self.top() == 0
         self.run(f"PRAGMA cache_size=-{_BULK_BATCH_BYTES >> 10}")
         self._loose = True
-        if not self._turn:
+        if not self._lock_to_take:
             from rewind.store.writer import Writer
 
             self.begin()
@@ -343,17 +346,18 @@ class ObjectStore:
             self._writer = Writer()
 
     def mark_loose(self) -> None:
-        """In the transaction that the rows come with: between two of them others may have packed all."""
+        """Note that loose rows follow, in the same transaction: between two transactions, another process may
+        have packed everything and removed the note."""
         if self._loose_marked:
             return
         self._loose_marked = True
         top = self._ask("SELECT max(n) FROM objects")[0][0] or 0
-        # Where the last ones are being compressed right now, that ends before these: they come next.
+        # If another process is compressing right now, it stops before these rows. They come next.
         self._ask("INSERT OR IGNORE INTO meta SELECT 'loose-next', ? FROM meta WHERE key='loose-end'", (top,))
         self._ask("INSERT OR IGNORE INTO meta VALUES('loose', ?)", (top,))
 
     def end_bulk(self) -> None:
-        if not self._turn:
+        if not self._lock_to_take:
             self._insert()
         self._end_writer()
         self.in_bulk = self._filling = False
@@ -377,7 +381,7 @@ class ObjectStore:
         if self._writer:
             self._writer.wait()
         self._end_transaction()
-        if not self._turn:
+        if not self._lock_to_take:
             self._relied.clear()
         if self._healing:
             self.healed |= self._healing
@@ -402,20 +406,20 @@ class ObjectStore:
         self.in_bulk = self._filling = self._loose = self._loose_marked = False
         if self._db.in_transaction:
             self.run("ROLLBACK")
-            # A capture that filled the disk has its pages in the WAL still: give the space back.
+            # If a capture filled the disk, its pages are still in the WAL: give the space back.
             if self.is_wal_over(_WORTH_SHRINKING):
                 self.fold()
 
     def defer_fold(self) -> None:
-        """For a command that somebody waits for. The next hook empties the WAL once its agent has gone on,
-        and the next save does at 1 MB. Until then it may become this long."""
+        """For a command that somebody waits for: let the WAL grow longer. The next hook empties it once its
+        agent has gone on, and the next save does at 1 MB."""
         self._long_wal = 4 * WAL_BYTES
 
     def is_wal_over(self, size: int) -> bool:
         return sqlite.is_wal_over(self.path, size)
 
     def fold(self) -> None:
-        """Empty the WAL. If there is no space for that, the next one does it."""
+        """Empty the WAL. If the disk has no space for that, the next process does it."""
         try:
             sqlite.fold_wal(self._db, BUSY_MS)
         except sqlite.DatabaseError as error:
@@ -430,17 +434,17 @@ class ObjectStore:
         """Whether something is stored that is not committed."""
         return self._db.in_transaction
 
-    def begin_unlocked(self, turn: Callable[[], AbstractContextManager[None]]) -> None:
-        """From here on the caller has no lock. What is put stays in memory; what becomes too much for that is
-        committed within `turn()`, which takes the lock for that moment."""
-        self._turn = turn
+    def begin_unlocked(self, lock: Callable[[], AbstractContextManager[None]]) -> None:
+        """From here on the caller does not hold the lock. New objects stay in memory. If there are too many,
+        they are committed within `lock()`, which takes the lock for that moment."""
+        self._lock_to_take = lock
 
     def end_unlocked(self) -> None:
         """The caller has the lock again."""
-        self._turn = None
+        self._lock_to_take = None
 
     def has_all_relied_on(self) -> bool:
-        """Whether nobody has collected what was found here, or committed, while we had no lock."""
+        """Whether everything that was found or committed without the lock is still here."""
         return self._relied <= self.find_existing(self._relied)
 
     def delete(self, oids: Iterable[bytes]) -> None:
@@ -465,6 +469,7 @@ class ObjectStore:
 
     def has_loose(self) -> bool:
         return bool(self.run("SELECT 1 FROM meta WHERE key='loose'"))
+
 
 def _has_wal(path: str) -> bool:
     return os.path.exists(path + "-wal") and os.path.getsize(path + "-wal") > 0

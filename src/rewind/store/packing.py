@@ -1,17 +1,18 @@
-"""Objects that were stored in a hurry are compressed later and put together in bundles.
+"""Compresses objects that a large capture stored loosely, and puts small objects together in bundles.
 
-In pieces, of which only the writing needs the project's lock.
+The work is done in pieces. Only writing a piece needs the project's lock.
 """
 
 from __future__ import annotations
 
-from rewind.store.blobs import is_loose, is_whole, loose, unpack
+from rewind.store.blobs import is_loose, loose, unpack_if_whole
 from rewind.store.bundles import SCHEMA, BundleBuilder, sparse_bundles
 from rewind.store.objects import WITH_BUNDLES, ObjectStore
 
 
 class Loose:
-    """Objects from after one number up to another, compressed; `end` is where the whole of it ends."""
+    """One piece: objects with numbers over `after`, up to `upto`, compressed. `end` is the last number of all
+    pieces."""
 
     def __init__(self, after: int, end: int) -> None:
         self.made = BundleBuilder()
@@ -22,8 +23,8 @@ class Loose:
 
 
 def next_loose(store: ObjectStore, most: int) -> Loose | None:
-    """The next ones of those that were stored in a hurry, compressed but not written: compressing is
-    what takes long. None when there are no more."""
+    """The next loose objects, compressed but not written, because compressing takes long. None if there are
+    no more."""
     marks = _loose_marks(store)
     if "loose" not in marks:
         return None
@@ -44,7 +45,7 @@ def next_loose(store: ObjectStore, most: int) -> Loose | None:
 
 
 def _gather(store: ObjectStore, made: BundleBuilder, n: int, oid: bytes) -> None:
-    # Verified before the only copy is replaced: damage must not be packed away.
+    # Checked before the only copy is replaced: `unpacked` raises if it is damaged.
     rows = store.run("SELECT data FROM objects WHERE n=?", (n,))
     if rows:
         made.add(n, oid, store.unpacked(oid, rows[0][0]))
@@ -53,7 +54,7 @@ def _gather(store: ObjectStore, made: BundleBuilder, n: int, oid: bytes) -> None
 def replace_loose(store: ObjectStore, found: Loose) -> None:
     marks = _loose_marks(store)
     if marks.get("loose") != found.after:
-        return  # another process was at it, too, and was first
+        return  # another process did the same and was first
     store.begin()
     store.run("INSERT OR REPLACE INTO meta VALUES('loose-end', ?)", (found.end,))
     _replace_rows(store, found.made)
@@ -66,8 +67,8 @@ def replace_loose(store: ObjectStore, found: Loose) -> None:
 
 
 def next_singles(store: ObjectStore, after: int, most: int) -> Loose | None:
-    """Small objects that saves stored one by one, after a number: as many as fill bundles, compressed but
-    not written. Versions of a file that came soon after each other shrink to what differs."""
+    """Small objects over a number that saves stored one by one: as many as fill bundles, compressed but not
+    written. Versions of a file that follow each other shrink to their differences."""
     found = Loose(after, 0)
     rows = store.run("SELECT n, id FROM objects WHERE n>? AND length(data) BETWEEN 65 AND 32768"
                      " AND substr(data, 1, 1) IN (x'00', x'01') AND substr(data, 2, 6)!=x'747265653120'"
@@ -85,8 +86,9 @@ def next_singles(store: ObjectStore, after: int, most: int) -> Loose | None:
 
 def _gather_single(store: ObjectStore, made: BundleBuilder, n: int, oid: bytes) -> None:
     rows = store.run("SELECT data FROM objects WHERE n=?", (n,))
-    if rows and is_whole(oid, rows[0][0]):
-        made.add_small(n, oid, unpack(oid, rows[0][0]))
+    data = unpack_if_whole(oid, rows[0][0]) if rows else None
+    if data is not None:
+        made.add_small(n, oid, data)
 
 
 def replace_singles(store: ObjectStore, found: Loose) -> None:
@@ -98,8 +100,8 @@ def replace_singles(store: ObjectStore, found: Loose) -> None:
 def _replace_rows(store: ObjectStore, made: BundleBuilder) -> None:
     _add_bundles(store, made.bundles)
     for n, oid, packed in made.rows:
-        # As a new row at the end, because rows that shrink in place leave their pages half empty. One
-        # that was collected, or stored anew, meanwhile is not there under this number.
+        # As a new row at the end, because rows that shrink in place leave their pages half empty. An object
+        # that was collected or stored anew in the meantime does not have this number any more.
         if store.run("SELECT 1 FROM objects WHERE n=? AND id=?", (n, oid)):
             store.run("DELETE FROM objects WHERE n=?", (n,))
             store.run("INSERT INTO objects(id, data) VALUES(?, ?)", (oid, packed))
@@ -107,32 +109,34 @@ def _replace_rows(store: ObjectStore, made: BundleBuilder) -> None:
 
 def _add_bundles(store: ObjectStore, bundles: list[tuple[bytes, bytes]]) -> None:
     if bundles and not store.has_bundles():
-        # In the transaction of the first bundle: from here on older programs refuse the store.
+        # In the transaction of the first bundle. From here on older programs refuse the store.
         store.run(SCHEMA)
         store.run(f"PRAGMA user_version={WITH_BUNDLES}")
-    for bundle, packed in bundles:  # one of that name may be there still, and damaged
+    for bundle, packed in bundles:  # replaces one of the same id, which may be damaged
         store.run("INSERT OR REPLACE INTO bundles(id, data) VALUES(?, ?)", (bundle, packed))
 
 
 def find_sparse_bundles(store: ObjectStore) -> list[tuple[bytes, list[bytes]]]:
-    """Those that are needed for less than half of what they hold, with the members that are left."""
+    """Bundles of which less than half is needed, each with the members that are."""
     if not store.has_bundles():
         return []
     return sparse_bundles(store.bundled_rows(), [bundle for (bundle,) in store.run("SELECT id FROM bundles")])
 
 
 def unbundle(store: ObjectStore, bundle: bytes, oids: list[bytes]) -> None:
-    """Its members become loose again, to be packed with others, and the bundle goes. Nobody may be
-    packing, who could need the bundle again. One that is damaged stays as it is."""
-    members = [(oid, store.packed(oid)) for oid in store.find_existing(oids)]
-    if not all(is_whole(oid, packed) for oid, packed in members):
+    """Make the members of a bundle loose, to be packed with others, and delete the bundle. If a member is
+    damaged, nothing changes. No other process may be packing, because it could need the bundle."""
+    found = store.find_existing(oids)
+    members = [(oid, data) for oid in found
+               if (data := unpack_if_whole(oid, store.packed(oid))) is not None]
+    if len(members) < len(found):
         return
     store.begin()
     if members:
         store.mark_loose()
-    for oid, packed in members:
+    for oid, data in members:
         store.run("DELETE FROM objects WHERE id=?", (oid,))
-        store.run("INSERT INTO objects(id, data) VALUES(?, ?)", (oid, loose(unpack(oid, packed))))
+        store.run("INSERT INTO objects(id, data) VALUES(?, ?)", (oid, loose(data)))
     store.run("DELETE FROM bundles WHERE id=?", (bundle,))
     store.commit()
 

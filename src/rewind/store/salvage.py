@@ -1,11 +1,11 @@
-"""A new object database out of a damaged one, with every object that is still whole."""
+"""Makes a new object database from a damaged one, with every object that is still whole."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from rewind.store.blobs import is_loose, is_whole, pack, unpack
+from rewind.store.blobs import is_loose, pack, unpack_if_whole
 from rewind.store.bundles import content_of, member
 from rewind.store.carve import carve
 from rewind.store.objects import ObjectStore
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def salvage(path: str, target: str, progress: Progress | None = None) -> ObjectStore:
-    """Rows are found without SQLite, so a damaged page costs what it holds, and not what it points at."""
+    """Rows are found without SQLite, so a damaged page costs only the rows on it, not those it points to."""
     store = ObjectStore(target, create=True)
     loose = False
     bundled: Bundled = {}
@@ -30,7 +30,7 @@ def salvage(path: str, target: str, progress: Progress | None = None) -> ObjectS
         found = member(packed)
         if found:
             bundled.setdefault(found.bundle, []).append((oid, found))
-        elif is_whole(oid, packed):  # bundles as well: they are rows like others
+        elif unpack_if_whole(oid, packed) is not None:  # bundles as well: they are rows like others
             store.put_packed(oid, packed)
             loose = loose or is_loose(packed)
     store.commit()
@@ -41,16 +41,17 @@ def salvage(path: str, target: str, progress: Progress | None = None) -> ObjectS
 
 
 def _put_members(store: ObjectStore, path: str, bundled: Bundled) -> None:
-    """Out of their bundles, each as a row of its own."""
+    """Each member becomes a row of its own."""
     for oid, packed in members_in(path, bundled):
-        if is_whole(oid, packed) and not store.has(oid):
-            store.put_packed(oid, pack(unpack(oid, packed)))
+        data = unpack_if_whole(oid, packed)
+        if data is not None and not store.has(oid):
+            store.put_packed(oid, pack(data))
     store.commit()
     store.delete(store.find_existing(bundled))
 
 
 def members_in(path: str, bundled: Bundled) -> Iterator[tuple[bytes, bytes]]:
-    """(id, packed content) of members, as far as their bundles can be found; not verified."""
+    """(id, packed content) of the members whose bundles can be found; not verified."""
     for bundle, packed in carve(path) if bundled else ():
         content = content_of(packed) if bundle in bundled else None
         for oid, found in bundled[bundle] if content else ():

@@ -1,4 +1,4 @@
-"""The store's file kept small: the WAL written back, free pages given to the disk."""
+"""Keeps the store's file small: writes the WAL back and returns free pages to the disk."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from rewind.store.objects import ObjectStore
 
 
 def begin_upkeep(store: ObjectStore) -> None:
-    """What only reorganises may be lost with the power, as long as it is lost as a whole: the WAL sees
-    to that. And its pages are written back by `write_back`, not by whoever commits."""
+    """Work that only reorganises need not be durable at once: after a power failure the WAL has all of a
+    transaction or nothing. `write_back` writes the pages back, so that a commit need not."""
     if store.is_wal():
         store.run("PRAGMA synchronous=NORMAL")
         store.folds = False
 
 
 def write_back(store: ObjectStore) -> None:
-    """Pages from the WAL to the database, beside whoever reads and writes. Needs no lock of ours."""
+    """Copy pages from the WAL to the database while others read and write. Needs no lock."""
     if store.is_wal():
         store.run("PRAGMA wal_checkpoint(PASSIVE)")
 
@@ -29,5 +29,5 @@ def free_pages(store: ObjectStore) -> int:
 
 
 def shrink(store: ObjectStore, pages: int) -> None:
-    """By so many free pages; 0 is all of them."""
+    """Return this many free pages to the disk; 0 means all of them."""
     store.run_script(f"PRAGMA incremental_vacuum({pages})")

@@ -1,7 +1,7 @@
 """Writes to the store's database while the caller reads and hashes the next files.
 
-SQLite lets other threads run while it works, so on two cores a first checkpoint takes less time. One thread
-uses the connection at a time: the caller waits for the writer before it asks anything itself.
+SQLite lets other threads run while it works, so a first checkpoint takes less time on two cores. Only one
+thread uses the connection at a time: the caller waits for the writer before it uses the connection itself.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Writer:
-    """A second thread that does one piece of work after the other."""
+    """A second thread that does one piece of work after another."""
 
     def __init__(self) -> None:
         self._work: Callable[[], None] | None = None
@@ -39,21 +39,21 @@ class Writer:
         return get_ident() == self._thread
 
     def do(self, work: Callable[[], None]) -> None:
-        """As soon as the piece before it is done. What went wrong with that one is raised here."""
+        """Start this as soon as the piece before it is done. Raises the error of that one."""
         self.wait()
         self._done.acquire()
         self._work = work
         self._begin.release()
 
     def wait(self) -> None:
-        """Until nothing is being done. Raises what went wrong."""
+        """Wait until the work is done. Raises its error."""
         with self._done:
             error, self._error = self._error, None
         if error:
             raise error
 
     def close(self) -> None:
-        """The thread ends. What went wrong and was not asked for is dropped."""
+        """End the thread. An error that nobody waited for is dropped."""
         with self._done:
             self._work = None
             self._begin.release()

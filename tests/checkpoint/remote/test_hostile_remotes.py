@@ -262,7 +262,7 @@ def takes_the_others(victim: Victim, reason: str) -> None:
 def test_a_writer_with_a_bad_path_is_refused_and_the_others_are_taken(forge: Forge, victim: Victim) -> None:
     sound_writer(forge)
     forge.commit([["f", "../a.txt", 0o644, len(CONTENT), DIGEST]])
-    takes_the_others(victim, "may not be there")
+    takes_the_others(victim, "is not allowed")
     ours = victim.cli.state / "remote.git"
     bad = forge.run("rev-parse", f"refs/rewind/{WRITER}/checkpoints")
     assert subprocess.run(["git", "cat-file", "-e", bad], cwd=ours, check=False).returncode

@@ -286,6 +286,21 @@ def test_a_turn_that_was_taken_back_in_place_comes_back_from_the_backup(talk: Sc
     assert talk.cli.json("validate", "--deep", "--repair", "--yes")["lost"] == []
 
 
+@pytest.mark.parametrize("data", ["text", 7])
+def test_an_object_that_is_not_even_bytes_is_repaired_like_any_other(two: Rewind, data: object) -> None:  # noqa: F811
+    oldest = two.names()[1]
+    with closing(sqlite3.connect(two.state / "objects.db", isolation_level=None)) as db:
+        db.execute("UPDATE objects SET data=? WHERE id IN (?, ?)",
+                   (data, oid_of(b"# one\n"), oid_of(b"# two\n")))
+    settle(two.state)
+    done = two.json("validate", "--deep", "--repair", "--yes", code=3)
+    assert [lost["checkpoint"] for lost in done["lost"]] == [oldest]
+    (two.project / "README.md").write_text("something else\n")
+    two.ok("restore", two.names()[0])
+    assert (two.project / "README.md").read_text() == "# two\n"
+    assert [p["checkpoint"] for p in two.json("validate", "--deep", code=20)["affected"]] == [oldest]
+
+
 # what has none
 
 def test_what_is_lost_costs_one_file_of_one_checkpoint(two: Rewind) -> None:  # noqa: F811

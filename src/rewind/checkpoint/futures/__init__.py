@@ -1,1 +1,1 @@
-"""Several futures of one turn: directories of their own, with the code and the conversation of that turn."""
+"""Futures of one turn: each is a directory of its own with the code and the conversation of that turn."""

@@ -1,4 +1,4 @@
-"""Several futures side by side: which files each changed, and how much."""
+"""Compares several futures: which files each one changed, and how much."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def bring_up_to_date(state: State, lane: Lane, why: str) -> None:
-    """What was done there since its last checkpoint becomes one."""
+    """Make a checkpoint of its unsaved changes."""
     check_whole(lane)
     with OpenPlace(state, lane) as there:
         save(there, f"Before `rewind forks {why}`", kind="auto", if_changed=True)
 
 
 def compared(state: State, chosen: list[Lane]) -> dict[str, list[ChangedFile | None]]:
-    """Path -> what each of them did to it, None where it did nothing."""
+    """Path -> what each future did to it; None if nothing."""
     rows: dict[str, list[ChangedFile | None]] = {}
     for at, lane in enumerate(chosen):
         bring_up_to_date(state, lane, "compare")

@@ -1,7 +1,8 @@
-"""A second future: a directory with the code of a turn, and a fork of the conversation that goes on there.
+"""`rewind fork`: makes a directory with the code of a turn, and a fork of the conversation that goes on
+there.
 
-Where the project is a git repository the directory is a linked work tree on a detached HEAD. Either way it is
-a place of the project: hooks in it make checkpoints in the same store, on a line of its own.
+If the project is a git repository, the directory is a linked work tree with a detached HEAD. In any case it
+is a place of the project: hooks in it make checkpoints in the same store, on a line of its own.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ _PROMPT = 200  # characters of a prompt that the log keeps
 
 
 class Future:
-    """What was made, or would be. `session` is None where there is nothing to resume: then a new session
-    begins there."""
+    """What was made, or would be. `session` is None if there is nothing to resume; a new session begins
+    then."""
 
     def __init__(self, name: str, folder: str) -> None:
         self.name = name
@@ -51,10 +52,12 @@ class Future:
         self.commit: str | None = None  # of a linked work tree
         self.session: str | None = None
         self.resume = ""
-        self.prompt = ""  # the first one that it does not have
+        self.prompt = ""  # the first prompt that it does not have
+        # Paths in the project that no checkpoint holds: linked or copied, left out, and left out because they
+        # would run the code of the project.
         self.carried: list[str] = []
-        self.missing: list[str] = []  # what the project has and no checkpoint holds
-        self.leads_back: list[str] = []  # of these, what would run the code of the project
+        self.missing: list[str] = []
+        self.leads_back: list[str] = []
         self.notes: list[str] = []
 
     @property
@@ -64,7 +67,7 @@ class Future:
 
 def make_future(state: State, request: Request, name: str, folder: str, *, bring: str = "",
                 dry_run: bool = False, progress: Progress | None = None) -> Future:
-    """`bring` is "link" or "copy": what to do with directories that no checkpoint holds."""
+    """`bring` says what to do with paths that no checkpoint holds: "link", "copy", or nothing."""
     with locked(state, ops.FUTURE), resolve(state, request) as found:
         if found.record is None:
             raise NothingBeforePrompt()
@@ -99,7 +102,7 @@ def _make(state: State, found: Destination, record: Record, future: Future, brin
 
 
 def _begin_line(state: State, record: Record, project: Project, found: Destination) -> None:
-    """The place stands on the checkpoint that it was made from."""
+    """Log that the new place is at the checkpoint that it was made from."""
     sequence, operations = state.timeline.last_sequence(), state.operations(project.place)
     op = operations.begin(ops.FUTURE, before=record.name, checkpoint=record.name, origin=record.place,
                           point=record.sequence, sequence=sequence,
@@ -114,8 +117,8 @@ def _add_conversation(state: State, found: Destination, future: Future, project:
         _begin_anew(state, found, future, fork_place)
         return
     if not folder_for(plan.profile, project.root, plan.original):
-        future.notes.append(f"{plan.profile.title} finds no session in a directory before it has begun one"
-                            " there itself, so the conversation stays behind.")
+        future.notes.append(f"{plan.profile.title} only finds sessions in a directory where it has begun one"
+                            " itself, so the fork has no conversation.")
         _begin_anew(state, found, future, fork_place)
         return
     plan.fork_place = fork_place
@@ -126,7 +129,7 @@ def _add_conversation(state: State, found: Destination, future: Future, project:
 
 
 def _begin_anew(state: State, found: Destination, future: Future, fork_place: ForkPlace) -> None:
-    """Nothing to resume: the first session that begins there is the fork's."""
+    """There is nothing to resume. The first session that begins there belongs to the fork."""
     profile = found.conversation.profile if found.conversation else None
     future.resume = f"cd {quote(future.dir)}" + (f" && {profile.commands['start']}" if profile else "")
     state.forks().add(
@@ -136,8 +139,8 @@ def _begin_anew(state: State, found: Destination, future: Future, fork_place: Fo
 
 
 def _carry(state: State, future: Future, bring: str) -> None:
-    """What no checkpoint holds: installed packages and the like. An environment whose packages lead back to
-    the project is neither linked nor copied: whoever used it would run the project's code, not the fork's."""
+    """Link or copy paths that no checkpoint holds, such as installed packages. An environment whose packages
+    lead back to the project is left out, because it would run the project's code instead of the fork's."""
     for path in needed(state):
         name = os.fsdecode(path)
         if leads_back(state, path):
@@ -162,7 +165,7 @@ def _bring(source: str, target: str, bring: str) -> bool:
 
 
 def _copy(source: str, target: str) -> None:
-    """By the kernel, which shares the blocks where the file system can."""
+    """Copied by the kernel, which shares the blocks if the file system can."""
     if os.path.islink(source) or not os.path.isfile(source):
         if os.path.islink(source):
             os.symlink(os.readlink(source), target)

@@ -1,5 +1,5 @@
-"""Taking a future away, and bringing it back: its directory from its last checkpoint, its conversation from
-the trash. Each is one operation, which `undo-restore` takes back."""
+"""Removes a future, or brings it back: its directory from its last checkpoint, its conversation from the
+trash. Each is one operation, which `undo-restore` can undo."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ def remove(state: State, lane: Lane, *, force: bool = False, dry_run: bool = Fal
     if lane.running:
         raise FutureBusy(name=lane.name, dir=lane.dir)
     if lane.exists and not force:
-        lacking = unsaved_work(state, lane)
-        if lacking:
-            raise WorkNotSaved(name=lane.name, what=lacking)
+        unsaved = unsaved_work(state, lane)
+        if unsaved:
+            raise WorkNotSaved(name=lane.name, what=unsaved)
     if dry_run:
         return
     if lane.exists:
         bring_up_to_date(state, lane, "remove")
     with locked(state, ops.DELETE):
         begun = interrupted(state, ops.DELETE, lane.session_id)
-        _remove(state, lane, _removal(state, lane), begun)
+        _remove(state, lane, _effects_of_removal(state, lane), begun)
 
 
-def _removal(state: State, lane: Lane) -> list[Effect]:
+def _effects_of_removal(state: State, lane: Lane) -> list[Effect]:
     with OpenPlace(state, lane) as there:
         tip, file = here(there), session_of(there, lane)
     return [*([trash_effect(state, file)] if file else []), removal_effect(lane, tip.name if tip else "")]
@@ -60,13 +60,13 @@ def _remove(state: State, lane: Lane, wanted: list[Effect], begun: Operation | N
         for effect in wanted:
             if effect["kind"] != TRASH:
                 move_away(state, effect)
-            elif os.path.lexists(str(effect["path"])):  # not yet done by a process that was killed
+            elif os.path.lexists(str(effect["path"])):  # else a process that was killed has done it
                 move_to_trash(state, effect)
     finish(state, lane.session_id)
 
 
 def _finish_or_clear(state: State, lane: Lane, force: bool, dry_run: bool) -> None:
-    """What a process that was killed left."""
+    """Finish what a process that was killed left, or clear it away."""
     if dry_run:
         return
     with locked(state, ops.DELETE):
@@ -81,8 +81,8 @@ def _finish_or_clear(state: State, lane: Lane, force: bool, dry_run: bool) -> No
 
 
 def unsaved_work(state: State, lane: Lane) -> str:
-    """What would be lost although a checkpoint is made first: files that none covers, and commits that no
-    branch has. What was linked in, or what a command makes again, is no work."""
+    """What would be lost even though a checkpoint is made first: a file that no checkpoint covers, or a
+    commit on no branch. Linked paths and what can be made again do not count."""
     with OpenPlace(state, lane) as there:
         snapshot = scan(there.root, there.rules(), there.cache, there.objects, keep=False)
         found = [path for path, _ in uncovered(snapshot.root, snapshot.tree) if is_file(there.root, path)]
@@ -97,19 +97,19 @@ def unsaved_work(state: State, lane: Lane) -> str:
 
 
 def bring_back(state: State, lane: Lane) -> None:
-    """The directory as its last checkpoint has it, where it was."""
+    """Write the directory of its last checkpoint to where it was."""
     with locked(state, ops.UNDELETE):
         begun = interrupted(state, ops.UNDELETE, lane.session_id)
-        wanted = begun.effects if begun else _return(state, lane)
+        wanted = begun.effects if begun else _effects_of_return(state, lane)
         with logged_operation(state, ops.UNDELETE, *wanted, resumes=begun.id if begun else None):
             _bring_back(state, lane, wanted)
 
 
-def _return(state: State, lane: Lane) -> list[Effect]:
+def _effects_of_return(state: State, lane: Lane) -> list[Effect]:
     name = lane.known_fork.get("removed")
     directory = inverse_effect(removal_effect(lane, name)) if isinstance(name, str) else None
     if directory is None:
-        raise FutureLost(name=lane.name, what="no checkpoint of it was made")
+        raise FutureLost(name=lane.name, what="it has no checkpoint")
     kept = next((one for one in trashed(state) if one["sessionId"] == lane.session_id), None)
     wanted: list[Effect] = [directory]
     if kept:

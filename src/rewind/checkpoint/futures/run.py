@@ -1,4 +1,4 @@
-"""A command run in the directory of a future, with how it ended noted for `rewind forks`."""
+"""Runs a command in the directory of a future, and remembers its result for `rewind forks`."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import iso_time
 
 _MOST_OUTPUT = 64 << 10
-_LOOK = 0.1  # seconds between two looks whether to stop
-_PATIENCE = 2.0  # seconds that a command has to end once it was asked to
+_LOOK = 0.1  # seconds between two checks whether to stop
+_PATIENCE = 2.0  # seconds that a command has to end after a signal
 
 
 class Ran:
-    """What a command did in one of them."""
+    """The result of a command in a future."""
 
     def __init__(self, code: int, seconds: float, output: str, *, stopped: bool = False) -> None:
         self.code = code
         self.seconds = seconds
         self.output = output
-        self.stopped = stopped  # by the person: this says nothing about the code
+        self.stopped = stopped  # by the person, so the result says nothing about the code
 
     @property
     def last_line(self) -> str:
@@ -50,7 +50,7 @@ def run_in(state: State, lane: Lane, command: list[str], stop: Callable[[], bool
 
 def _run(folder: str, command: list[str], output: IO[bytes],
          stop: Callable[[], bool] | None) -> tuple[int, bool]:
-    """In a group of its own, so that stopping it ends what it started as well."""
+    """In a process group of its own, so that stopping it also ends the processes that it started."""
     process = None
     try:
         with _ctrl_c_later():
@@ -68,7 +68,7 @@ def _run(folder: str, command: list[str], output: IO[bytes],
 
 @contextmanager
 def _ctrl_c_later() -> Iterator[None]:
-    """A Ctrl-C while a process starts would leave it behind: it counts once the process is known."""
+    """A Ctrl-C while a process starts would leave the process behind, so it only counts afterwards."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -99,7 +99,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             process.wait(_PATIENCE)
             return
         except subprocess.TimeoutExpired:
-            continue  # it does not listen
+            continue  # it ignores the signal
         except ProcessLookupError:
             process.wait()
             return
@@ -118,5 +118,5 @@ def _note(state: State, lane: Lane, command: list[str], code: int) -> None:
 
 
 def _shown(command: list[str]) -> str:
-    """What a person typed, without the shell that runs it."""
+    """What the person typed, without the shell that runs it."""
     return command[2] if command[:2] == ["sh", "-c"] and len(command) == 3 else " ".join(command)

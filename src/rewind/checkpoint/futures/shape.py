@@ -1,4 +1,4 @@
-"""Futures as every interface shows them: the same words, and the same JSON."""
+"""Futures in words and in JSON, the same in every interface."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def last_run(lane: Lane) -> str:
 
 
 def problem(lane: Lane) -> str:
-    """What a killed process left, and the command that settles it."""
+    """What a process that was killed left, and the command that clears it up."""
     if lane.half_made:
         return (f"`rewind fork` was interrupted while it made {lane.name}."
                 f" To remove it: rewind forks remove {lane.name}")
@@ -81,7 +81,7 @@ def problem(lane: Lane) -> str:
 
 
 def change_words(one: ChangedFile | None) -> str:
-    """What one of them did to a file, in a cell of a table."""
+    """What a future did to a file, for a cell of a table."""
     if one is None:
         return "·"
     sign = {"added": "new ", "deleted": "gone "}.get(str(one.get("status")), "")

@@ -1,1 +1,1 @@
-"""What happened in a project, by turns: the rows that every interface shows."""
+"""What happened in a project, turn by turn: the rows that every interface shows."""

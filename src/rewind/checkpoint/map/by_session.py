@@ -1,5 +1,5 @@
-"""What happened in a project, session by session: sessions with their turns, the
-checkpoints made in them, and forks where they branched off. Only for looking; nothing is decided here."""
+"""The map by session: sessions with their turns, the checkpoints made in them, and forks where they branched
+off. It is only for display."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from rewind.transcript.turns.turn_tree import Row
 if TYPE_CHECKING:
     from rewind.checkpoint.changes.turn_changes import Changes
 
-_PATIENCE = 0.4  # seconds for counting what is not known yet
+_PATIENCE = 0.4  # seconds for counting changes that are not cached
 SESSION, PROMPT, CHECKPOINT, NOW = "session", "prompt", "checkpoint", "now"
-EDIT, OPERATION, LANE = "edit", "operation", "lane"  # of the map alone
+EDIT, OPERATION, LANE = "edit", "operation", "lane"  # only in `in_order.py`
 
 
 class Item:
-    """One line of the map. A prompt's `record` is the checkpoint made when it was given, if any."""
+    """One line of the map. The `record` of a prompt is the checkpoint made just before it, if any."""
 
     __slots__ = ("changes", "depth", "here", "kind", "lane", "letter", "offset", "record", "row", "session",
                  "text", "time", "turn", "under", "uuid")
@@ -45,16 +45,16 @@ class Item:
         self.turn: int | None = None
         self.offset = 0
         self.uuid = ""
-        self.changes: Changes | None = None  # what a turn did to the files, where that is known
-        self.here = False  # the code was brought back to this one, and nothing came after
+        self.changes: Changes | None = None  # what a turn did to the files, if that is known
+        self.here = False  # the project is at this checkpoint
         self.row: MapRow | None = None  # its row of the map
         self.under: list[Item] = []  # checkpoints of this turn
         self.lane: Lane | None = None  # the future that it belongs to
-        self.letter = ""  # of its session, where the map has several
+        self.letter = ""  # of its session, if the map has several
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The same for the same thing at a later look."""
+        """Identifies the line when the map is read again."""
         session = self.session.session_id if self.session else ""
         name = self.record.name if self.record and (self.kind in (CHECKPOINT, EDIT) or not self.uuid) else ""
         if self.row and self.row.op:
@@ -63,11 +63,11 @@ class Item:
 
     @property
     def session_id(self) -> str:
-        """That it belongs to; of a turn whose transcript is gone as well."""
+        """Of its session, even if the transcript is gone."""
         return self.session.session_id if self.session else (self.row.session or "" if self.row else "")
 
     def target(self) -> Target:
-        """A prompt stands for the moment before it was given, a checkpoint for itself."""
+        """What to go back to: the moment before a prompt, or a checkpoint."""
         if self.kind == PROMPT and self.session:
             return AtTurn(self.session.session_id, uuid=self.uuid)
         if self.record is None:
@@ -103,7 +103,7 @@ def map_by_session(state: State) -> ProjectMap:
 
 
 def _add_changes(state: State, items: list[Item]) -> None:
-    """What each turn did, as `list` has it; what is not counted in time comes with the next look."""
+    """What each turn did, as in `list`. Changes that are not counted in time are counted at the next call."""
     rows = {row.before.name: row for row in turn_map(state, everywhere=True)
             if row.kind == TURN and row.before}
     add_changes(state, list(rows.values()), _PATIENCE)
@@ -113,7 +113,7 @@ def _add_changes(state: State, items: list[Item]) -> None:
 
 
 def stamp(state: State) -> str:
-    """Text that changes when there is something new to show."""
+    """A text that changes whenever the map changes."""
     parts = [_changed(state.project.path(name)) for name in
              ("checkpoints", "branches.json", OPERATIONS)]
     files = project_sessions(state.area(), home=state.project.home)
@@ -137,7 +137,7 @@ class _BySession:
             if info.parent in known:
                 self.children.setdefault(info.parent, []).append(info)
         self.own: dict[str, list[Record]] = {}
-        self.loose: list[Record] = []  # made without a conversation, or with one that is gone
+        self.loose: list[Record] = []  # made without a conversation, or its transcript is gone
         for record in records:
             session = session_of(record)
             if session in known:
@@ -153,7 +153,7 @@ class _BySession:
         return [item for _, block in sorted(blocks, key=lambda pair: pair[0]) for item in block]
 
     def _session(self, info: SessionInfo, depth: int) -> list[Item]:
-        """The session's own turns; a fork begins where it left its parent."""
+        """The session's own turns. Those of a fork begin where it left its parent."""
         rows = self._rows(info)
         shared = (info.rewind_from_turn or 0) if depth else 0
         placed = _by_turn(self.own.get(info.session_id, []), rows)
@@ -178,8 +178,8 @@ class _BySession:
 
 
 def _by_turn(records: list[Record], rows: list[Row]) -> dict[int, list[Record]]:
-    """Records under the number of the turn that was going on. Their place is told by the transcript's
-    length; a prompt's own checkpoint is made before its line is written, so it belongs to the next."""
+    """Records by the number of the turn in which they were made: the length of the transcript at that time
+    tells. A prompt's own checkpoint is made before its line is written, so it belongs to the next turn."""
     found: dict[int, list[Record]] = {}
     for record in records:
         place = noted_place(record)
@@ -190,8 +190,8 @@ def _by_turn(records: list[Record], rows: list[Row]) -> dict[int, list[Record]]:
 
 
 def _with_records(prompt: Item | None, records: list[Record], info: SessionInfo, depth: int) -> list[Item]:
-    """The prompt takes its own checkpoint along: two lines for one moment would say it twice. That of a
-    prompt which the agent's own rewind left behind stands at the same place, and says something else."""
+    """A prompt and its own checkpoint are one line. At the same place there may be the checkpoint of another
+    prompt, which the agent's own rewind left behind; it stays a line of its own."""
     items = []
     for record in records:
         if prompt and prompt.record is None and _is_of(record, prompt):

@@ -1,5 +1,5 @@
 """What changed each path between two checkpoints: an editing tool, a shell command, or a person between
-turns. Whose a change is, `changes/authors.py` decides; here it is looked up what the turn did it with."""
+turns. `changes/authors.py` finds the turn; this module finds the tool that the turn used."""
 
 from __future__ import annotations
 
@@ -21,9 +21,8 @@ SHELL, YOU, OTHERS = "shell commands", "you", "others"
 
 
 def who_changed(state: State, old: str, new: str) -> dict[bytes, list[str]]:
-    """For each path that changed on the way from one checkpoint to a later one of the same line: names of
-    tools, `SHELL`, `YOU`, or `OTHERS` where nothing tells. Empty where the second did not come from the
-    first."""
+    """For each path that changed between two checkpoints of one line: names of tools, `SHELL`, `YOU`, or
+    `OTHERS` if it is not known. Empty if the second checkpoint is not a descendant of the first."""
     found: dict[bytes, list[str]] = {}
     parents = lineage(state)
     authors = Authors(state, parents)
@@ -35,7 +34,7 @@ def who_changed(state: State, old: str, new: str) -> dict[bytes, list[str]]:
 
 
 def edited_since(state: State, name: str) -> set[bytes]:
-    """Paths that a person changed between turns since a checkpoint, on the line of the project."""
+    """Paths that a person changed between turns since a checkpoint on the project's line."""
     current, parents = here(state), lineage(state)
     authors = Authors(state, parents)
     return {path for before, record in (_steps(parents, name, current.name) if current else ())
@@ -43,7 +42,7 @@ def edited_since(state: State, name: str) -> set[bytes]:
 
 
 def _steps(parents: Lineage, old: str, new: str) -> list[tuple[Record, Record]]:
-    """Each checkpoint on the way with the one before it, oldest first."""
+    """(parent, checkpoint) for each checkpoint between the two, oldest first."""
     line = list(parents.line(new))
     at = next((number for number, record in enumerate(line) if record.name == old), 0)
     return list(zip(line[1:at + 1], line[:at]))[::-1]
@@ -69,7 +68,7 @@ def _names(authors: Authors, record: Record, path: bytes, root: bytes) -> list[s
 
 
 def tools_of(state: State, row: MapRow) -> TurnTools:
-    """What the turn of a row used; nothing where its transcript is gone."""
+    """What the turn of a row used; nothing if its transcript is gone."""
     try:
         path = transcript_of(state, row)
         if path and row.offset is not None:

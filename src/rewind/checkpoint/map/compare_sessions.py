@@ -1,4 +1,4 @@
-"""Two branches side by side: what they share, how each goes on, and what differs between their code."""
+"""Compares two branches: what they share, how each goes on, and how their code differs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHOWN = 50
 
 
 class Compared:
-    """`changes` are (path, was there, is there) from the code of `a` to that of `b`; None: not known."""
+    """`changes` are (path, exists in `a`, exists in `b`) of the paths that differ; None if unknown."""
 
     def __init__(self, common: int, a: TurnPage, b: TurnPage) -> None:
         self.common = common
@@ -41,7 +41,7 @@ def compare_sessions(state: State, a: SessionInfo, b: SessionInfo) -> Compared:
 
 
 def _last_code(state: State, info: SessionInfo) -> Record | None:
-    """The code as the session left it; for a branch in which nothing was said yet, as it began."""
+    """The code at the end of the session. For a branch without turns of its own, the code where it began."""
     codes = SessionCode(state, info.file)
     index = open_turns(info.file.path, info.file.profile, state.derived)
     last = read_turns(index, index.total, index.total, Limits(0, 0, 0))
@@ -52,7 +52,7 @@ def _last_code(state: State, info: SessionInfo) -> Record | None:
 
 
 def _where_it_began(state: State, info: SessionInfo) -> Record | None:
-    """The code that the step which made this branch brought back."""
+    """The code that was restored when this branch was made."""
     name = began_at(state, info.session_id)
     try:
         return state.files.read(name) if name else None

@@ -1,7 +1,7 @@
-"""What the rows of the map are asked for besides: what changed, and which turn of the conversation it is.
+"""Adds to the rows of the map what changed and which turn of the conversation it is.
 
-Both are remembered in the derived database. What is not known is found out while there is patience; the code
-for that is loaded only then."""
+Both are cached in the derived database. What is missing there is computed within a time limit, and the code
+for that is only loaded then."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
     Prompts = dict[str, list[tuple[int | None, int]]]  # the beginning of the text -> (turn, offset)
 
-# As `turn_changes.NOTHING`: that module loads twenty others, which a list does not need.
+# The same as `turn_changes.NOTHING`, whose module loads twenty others that a list does not need.
 _NOTHING: Changes = {"files": [], "added": 0, "removed": 0, "more": 0, "deleted": 0, "counted": True}
-_AT_ONCE = 400  # values that one statement may have
+_AT_ONCE = 400  # values in one statement
 
 
 def add_changes(state: State, rows: list[MapRow], patience: float) -> int:
-    """How many rows are still to be counted, because it would take longer than `patience` seconds."""
+    """Returns how many rows were not counted within `patience` seconds."""
     pairs = {_key(row): row for row in rows if row.before and row.after and row.before.tree != row.after.tree}
     known = _remembered(state, list(pairs))
     until = time.monotonic() + patience
@@ -58,7 +58,7 @@ def _remembered(state: State, keys: list[str]) -> dict[str, Changes | None]:
         # One call for all of them: with a thousand checkpoints this is much of `rewind list`.
         found = quickjson.loads("[" + ",".join([text for _, text in rows]) + "]")
     except ValueError:
-        return {}  # one of them is rotten: each is looked at by itself, or found out again
+        return {}  # one of them is damaged: all are computed again
     return {key: one for (key, _), one in zip(rows, found)} if len(found) == len(rows) else {}
 
 
@@ -79,7 +79,7 @@ def _count(state: State, row: MapRow) -> Changes | None:
 
 
 def add_turns(state: State, rows: list[MapRow]) -> None:
-    """The number of each turn in its conversation as it is now; those that it left behind have none."""
+    """The number of each turn in the present conversation. Turns that it left behind have none."""
     sessions: dict[str, list[MapRow]] = {}
     for row in rows:
         if row.kind == "turn" and row.session:
@@ -97,7 +97,7 @@ def add_turns(state: State, rows: list[MapRow]) -> None:
 
 
 def _place(row: MapRow, prompts: Prompts) -> None:
-    """The prompt that says the same, nearest to where the transcript ended when it was given."""
+    """Of the prompts with the same text, the nearest to where the transcript ended at the checkpoint."""
     assert row.before
     same, at = prompts.get(prompt_start(row.text)), row.before.cursor
     if not same:
@@ -107,7 +107,7 @@ def _place(row: MapRow, prompts: Prompts) -> None:
 
 
 def _prompts(state: State, paths: list[str]) -> dict[str, Prompts]:
-    """By transcript, every prompt of it."""
+    """All prompts, by transcript."""
     found: dict[str, Prompts] = {}
     what = "path, turn, offset, prompt FROM turns WHERE path"
     for path, turn, offset, prompt in _rows_of(state, what, paths):
@@ -116,7 +116,7 @@ def _prompts(state: State, paths: list[str]) -> dict[str, Prompts]:
 
 
 def _read_to_the_end(state: State, path: str, stamp: str) -> str:
-    """The path of a transcript whose turns are remembered, all of them; empty where it is gone."""
+    """Makes sure that all turns of a transcript are cached. Returns its path; empty if it is gone."""
     try:
         info = os.stat(path) if path else None
     except OSError:
@@ -146,7 +146,7 @@ def transcript_of(state: State, row: MapRow) -> str:
 
 
 def _transcript(state: State, turns: list[MapRow]) -> str:
-    """Where the session's transcript is, by its last record."""
+    """The path of the session's transcript, by its last checkpoint."""
     for row in turns:
         for brief in reversed(row.checkpoints):
             record = state.files.find(brief.name) if brief.has_conversation else None

@@ -1,7 +1,7 @@
-"""The map in one order that holds with several sessions: as things happened, oldest first.
+"""The map of all sessions in the order in which things happened, oldest first.
 
-The rows are those of `rewind list`. The transcripts add what rows do not know: prompts without a checkpoint,
-titles of sessions, and where a prompt stands in its conversation.
+The rows are those of `rewind list`. The transcripts add prompts without a checkpoint, titles of sessions, and
+the place of a prompt in its conversation.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from rewind.checkpoint.records.timeline import Brief
 from rewind.checkpoint.rewind.operation_words import describe
 from rewind.words import and_more
 
-_PATIENCE = 0.4  # seconds for counting what is not known yet
+_PATIENCE = 0.4  # seconds for counting changes that are not cached
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def map_in_order(state: State) -> ProjectMap:
-    """Each session's heading stands before the first thing that happened in it; the last item is now."""
+    """The heading of a session comes before its first item. The last item is the project as it is now."""
     found = map_by_session(state)
     rows = turn_map(state)[::-1]
     add_turns(state, rows)
@@ -43,7 +43,7 @@ def map_in_order(state: State) -> ProjectMap:
     items = _with_headings(builder.placed(rows), found.items)
     _add_letters(items)
     now = Item(NOW, "Now", 0.0)
-    now.row = next((row for row in rows if row.here), None)  # what it stands on
+    now.row = next((row for row in rows if row.here), None)  # where the project is
     return ProjectMap([*items, *lane_items(state, rows), now], found.checkpoints, found.sessions)
 
 
@@ -58,8 +58,8 @@ class _MapBuilder:
         self._ops = {op.id: op for op in state.operations().all}
 
     def placed(self, rows: list[MapRow]) -> list[Item]:
-        """The rows, and the prompts that have none where they belong: between the others of their session,
-        and there by their time."""
+        """The rows, and the prompts without a row: each between its neighbours of the same session, and there
+        by its time."""
         items = [item for item in map(self._item, rows) if item]
         at = {id(item): number for number, item in enumerate(items)}
         latest, times = 0.0, []
@@ -81,7 +81,7 @@ class _MapBuilder:
         return [item for _, item in sorted(found, key=lambda pair: pair[0])]
 
     def _next_rows(self, at: dict[int, int], end: int) -> list[int]:
-        """For each prompt the place of the next one of its session that has a row."""
+        """For each prompt, the place of the next prompt of its session that has a row."""
         following: dict[str, int] = {}
         found = []
         for item in reversed(self.prompts):
@@ -124,7 +124,7 @@ class _MapBuilder:
         return Item(CHECKPOINT, brief.description, brief.created, record=record) if record else None
 
     def _record(self, brief: Brief | None) -> Record | None:
-        """None where it was deleted or damaged since; `rewind list` says so."""
+        """None if it was deleted or damaged since; `rewind list` reports that."""
         return self.state.files.find(brief.name) if brief else None
 
 
@@ -150,7 +150,7 @@ def _with_headings(items: list[Item], by_session: list[Item]) -> list[Item]:
 
 
 def _add_letters(items: list[Item]) -> None:
-    """Where there are several sessions with turns, each gets a letter, in the order of their appearance."""
+    """If several sessions have turns, each gets a letter, in order of appearance."""
     sessions = list(dict.fromkeys(item.session_id for item in items if item.kind == PROMPT))
     if len(sessions) < 2:
         return

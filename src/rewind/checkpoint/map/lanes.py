@@ -1,4 +1,4 @@
-"""Futures in the map of the project: each a line of its own, from where it parted."""
+"""Futures in the map of the project. Each is a line of its own from where it branched off."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_TURNS = 20  # of one future; `rewind list` in its directory shows all
 
 
 def lane_items(state: State, rows: list[MapRow]) -> list[Item]:
-    """For each future its name, and the turns that it has of its own."""
+    """For each future, its name and its own turns."""
     at = _rows_by_checkpoint(rows)
     return [item for lane in _known(state) for item in _items(state, lane, at.get(lane.point))]
 
@@ -23,11 +23,12 @@ def _known(state: State) -> list[Lane]:
     try:
         return [read_progress(state, lane) for lane in lanes(state)]
     except (RewindError, OSError):
-        return []  # `rewind forks` tells what is wrong
+        return []  # `rewind forks` reports what is wrong
 
 
 def _rows_by_checkpoint(rows: list[MapRow]) -> dict[str, MapRow]:
-    """Before a turn is after the row that it came from."""
+    """The row below which a future is shown, by the checkpoint that it was made from. For the checkpoint
+    before a turn, that is the row before the turn."""
     found: dict[str, MapRow] = {}
     for row in rows:
         for brief in (*row.checkpoints, row.record, row.after):

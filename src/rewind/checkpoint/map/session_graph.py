@@ -1,6 +1,6 @@
-"""Where conversations part: what an agent itself went back over, and the turn at which the files stand.
+"""Where an agent's own rewinds branch off in a conversation, and the turn that the files are at.
 
-Which session is a fork of which is in `session_tree.py`.
+`session_tree.py` says which session is a fork of which.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from rewind.transcript.turns.turn_tree import Row
 
 
 class NativeRewind:
-    """A rewind by the agent itself: it went on after `turn` (0: from the beginning) and left some behind."""
+    """A rewind by the agent itself: it went on after `turn` (0: at the start) and left some turns behind."""
 
     def __init__(self, turn: int, first: Row, left: int) -> None:
         self.turn = turn
-        self.first = first  # the prompt that it took back
+        self.first = first  # the first prompt that it left behind
         self.left = left
 
 
 def native_rewinds(state: State, infos: list[SessionInfo]) -> dict[str, list[NativeRewind]]:
-    """By session; one that cannot be read has none."""
+    """By session; empty for one that cannot be read."""
     found = {}
     for info in infos:
         try:
@@ -53,10 +53,10 @@ def _of(index: TurnIndex) -> list[NativeRewind]:
 
 
 def turn_of_current_code(state: State, infos: list[SessionInfo]) -> tuple[str, int] | None:
-    """The session and the turn after which the files stand."""
+    """The session, and the turn after which the files are as they are now."""
     files = {info.session_id: info.file for info in infos}
     row = next((one for one in turn_map(state) if one.here), None)
-    while row:  # what was done by hand or by an operation belongs to the turn before it
+    while row:  # edits by hand and operations count to the turn before them
         file = files.get(row.session or "")
         found = _turn(state, row, file) if file else None
         if found and row.session:

@@ -1,5 +1,5 @@
-"""The shape of a session: what every turn changed and how it went, which marks are on it, and where on it the
-files stand now. Only what checkpoints were made for is told; a page of turns (`turn_views.py`) may guess."""
+"""An overview of a session: what each turn changed and how it went, manual checkpoints, and the turn that the
+files are at. It only uses checkpoints made for these turns; a page of turns (`turn_views.py`) may guess."""
 
 from __future__ import annotations
 
@@ -30,17 +30,18 @@ class TurnShape:
         self.changes: Changes | None = None
         self.before = self.after = ""  # the checkpoints around it
         self.saved: list[Record] = []  # by a person, since this turn began
-        self.edited = False  # files changed between its end and the next prompt
+        self.edited = False  # files were changed between its end and the next prompt
 
 
 class SessionShape:
-    """`here` is the turn after which the files stand, 0 before the first, None: not on this session."""
+    """`here` is the turn after which the files are as they are now: 0 before the first, None if they are not
+    from this session."""
 
     def __init__(self, total: int, turns: list[TurnShape]) -> None:
         self.total = total
         self.turns = turns
         self.here: int | None = None
-        self.complete = True  # every change was counted
+        self.complete = True  # all changes were counted
 
 
 def seconds_between(start: object, end: object) -> float | None:
@@ -50,7 +51,7 @@ def seconds_between(start: object, end: object) -> float | None:
 
 def read_shape(state: State, session: SessionFile, known: dict[int, TurnFigures],
                patience: float) -> SessionShape:
-    """What is not counted after `patience` seconds is told the next time."""
+    """Changes that are not counted after `patience` seconds are counted at the next call."""
     index = open_turns(session.path, session.profile, state.derived)
     rows = index.turns(1, index.total)
     figures = read_figures(index, rows, known)

@@ -1,5 +1,5 @@
-"""What happened in a project as a person remembers it: turns, what was changed by hand between them, manual
-checkpoints and operations. It is made from the index of records alone, and reads no transcript."""
+"""What happened in a project: turns, edits by hand between them, manual checkpoints and operations. It is
+made from the index of records and reads no transcript."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 TURN, EDIT, CHECKPOINT, OPERATION = "turn", "edit", "checkpoint", "operation"
 _TOOLS = ("PreToolUse", "PostToolUse")
-_MERGED = (REVERT, APPLY, ADOPT)  # what Rewind wrote when it was asked to: no edit of a person's
+_MERGED = (REVERT, APPLY, ADOPT)  # Rewind made these changes when it was asked to, so they are not edits
 
 
 class MapRow:
-    """One row. `before` and `after` are the checkpoints around what it did; `number` is the one to go to."""
+    """One row. `before` and `after` are the checkpoints around its changes; `number` is the one to go to."""
 
     def __init__(self, kind: str, text: str, time: float, before: Brief | None, after: Brief | None) -> None:
         self.kind = kind
@@ -28,14 +28,14 @@ class MapRow:
         self.time = time
         self.before = before
         self.after = after
-        self.record: Brief | None = None  # that the row stands for: before a turn, or the checkpoint itself
+        self.record: Brief | None = None  # the checkpoint itself, or the one before a turn
         self.session: str | None = None
         self.op: Operation | None = None
-        self.parent: MapRow | None = None  # what it came from
+        self.parent: MapRow | None = None  # the row that it continues
         self.here = False
         self.ended = True  # whether the end of the turn was captured
-        self.turn: int | None = None  # its number in the conversation as it is now
-        self.offset: int | None = None  # where its prompt stands in the transcript
+        self.turn: int | None = None  # its number in the present conversation
+        self.offset: int | None = None  # of its prompt in the transcript
         self.abandoned = False  # the conversation went on from an earlier turn
         self.label = ""  # a name that a person gave it
         self.by_others = False  # an edit while a turn of another session was running
@@ -49,7 +49,7 @@ class MapRow:
 
 def turn_map(state: State, *, backups: bool = False, session: str | None = None,
              everywhere: bool = False) -> list[MapRow]:
-    """Newest first. `everywhere`: of all work trees."""
+    """Newest first. `everywhere` includes all work trees."""
     briefs = [b for b in reversed(state.timeline.briefs()) if everywhere or b.place == state.place]
     current = here_among(state, briefs)
     shown = {b.name for b in briefs if backups or b.kind != "backup" or b.name == current}
@@ -62,7 +62,7 @@ def turn_map(state: State, *, backups: bool = False, session: str | None = None,
 
 
 class _Builder:
-    """Sees the records one by one, oldest first."""
+    """Goes through the records, oldest first."""
 
     def __init__(self, briefs: list[Brief], parents: dict[str, str | None], shown: set[str]) -> None:
         self._briefs = briefs
@@ -105,8 +105,8 @@ class _Builder:
         turn = self._turns.get(b.session)
         if turn and not turn.ended:
             if b.prompt_id and turn.before and b.prompt_id == turn.before.prompt_id:
-                return self._belongs(b, turn)  # typed while the turn ran
-            turn.after = b  # interrupted: nothing says where its work ended and a person's began
+                return self._belongs(b, turn)  # it was typed while the turn ran
+            turn.after = b  # interrupted: nothing says where its work ended and the person's began
             state: MapRow | None = turn
         else:
             state = self._edit(b) or self._state_before(b)
@@ -118,7 +118,7 @@ class _Builder:
         return state
 
     def _edit(self, b: Brief) -> MapRow | None:
-        """What changed since the checkpoint before, which no turn of this session did."""
+        """A row for what changed since the checkpoint before, other than by a turn of this session."""
         before = self._by_name.get(self._parents.get(b.name) or "")
         if before is None or before.tree == b.tree:
             return None
@@ -137,7 +137,7 @@ class _Builder:
         return row
 
     def _aside(self, b: Brief) -> MapRow | None:
-        """A backup holds what was there before an operation; what is imported was never here."""
+        """A backup holds the state before an operation, and an imported checkpoint was never a state here."""
         return self._checkpoint(b) if b.name in self._shown else self._state_before(b)
 
     def _state_before(self, b: Brief) -> MapRow | None:
@@ -149,7 +149,7 @@ def _prompt_text(b: Brief) -> str:
 
 
 def _operations(state: State) -> list[Operation]:
-    """Those that ended; a log that cannot be read is told elsewhere."""
+    """The operations that ended. An unreadable log is reported elsewhere."""
     try:
         return [op for op in state.operations().mine() if op.ended and not op.superseded]
     except RewindError:
@@ -157,7 +157,7 @@ def _operations(state: State) -> list[Operation]:
 
 
 def _with_operations(rows: list[MapRow], operations: list[Operation]) -> list[MapRow]:
-    """Each behind what was begun before it."""
+    """Puts each operation after everything that began before it."""
     found: list[MapRow] = []
     waiting = list(reversed(operations))
     for row in rows:

@@ -1,5 +1,4 @@
-"""Turns as a person looks at them: what was said, which code was there, what changed, and whether one can go
-back to them."""
+"""A page of turns: what was said, the code at that time, what changed, and whether one can go back to it."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ _MOST_MISSING = 20
 
 
 class TurnView:
-    """`code` is what rewinding to this turn brings: the code before the next prompt."""
+    """`code` is what rewinding to this turn restores: the code before the next prompt."""
 
     def __init__(self, text: TurnText) -> None:
         self.text = text
@@ -43,7 +42,7 @@ class TurnPage:
 
 def read_page(state: State, session: SessionFile, start: int, count: int,
               limits: Limits | None = None) -> TurnPage:
-    """`count` turns from number `start` on; a negative one counts from the end."""
+    """`count` turns from number `start`; a negative `start` counts from the end."""
     index = open_turns(session.path, session.profile, state.derived)
     first = max(1, index.total + 1 + start if start < 0 else start)
     texts = read_turns(index, first, first + count - 1, limits or for_page())

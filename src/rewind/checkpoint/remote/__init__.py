@@ -1,2 +1,1 @@
-"""Checkpoints and conversations in a git repository elsewhere: pushed, pulled and cloned; see
-`docs/remote.md`."""
+"""Checkpoints and conversations in a git repository: push, pull and clone. See `docs/remote.md`."""

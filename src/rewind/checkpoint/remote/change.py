@@ -1,4 +1,4 @@
-"""Adding a remote, and removing one with what is only kept for it."""
+"""Adds a remote, or removes one together with what is only kept for it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from rewind.checkpoint.project.state import State
 from rewind.checkpoint.remote.known import LOCK, Remote, Remotes
 from rewind.checkpoint.remote.pull.fetch import forget
 from rewind.checkpoint.remote.repository import Repository
-from rewind.checkpoint.upkeep.disk_use import REPOSITORY
 from rewind.lock import Lock
 
 
@@ -16,12 +15,11 @@ def add_remote(state: State, name: str, url: str) -> Remote:
 
 
 def remove_remote(state: State, name: str) -> Remote:
-    """Nothing happens to the remote itself, nor to what was pulled. With the last one, the repository that
-    is kept for pushing goes as well."""
+    """The remote repository and what was pulled stay. With the last remote, our own repository is deleted."""
     with Lock(state.project.path(LOCK), "remote remove"):
         remotes = Remotes(state)
         remote = remotes.remove(name)
-        repository = Repository(state.project.path(REPOSITORY))
+        repository = Repository.of(state)
         if not remotes.all:
             repository.remove()
         elif repository.exists:

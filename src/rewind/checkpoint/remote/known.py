@@ -1,4 +1,4 @@
-"""`remotes.json`: the remotes of a project, and the name under which this store writes to them."""
+"""`remotes.json`: the remotes of a project, and the writer id under which this store pushes to them."""
 
 from __future__ import annotations
 
@@ -35,8 +35,7 @@ class Remote:
 
 
 class Remotes:
-    """Each store writes to refs of its own, so that two never meet in one. Whoever changes something holds
-    `LOCK`."""
+    """Each store pushes only to refs of its own, so two stores never conflict. Changes need `LOCK`."""
 
     def __init__(self, state: State) -> None:
         self.path = state.project.path(FILE)
@@ -67,7 +66,7 @@ class Remotes:
                 for name, data in sorted(self.data["remotes"].items())]
 
     def find(self, name: str | None = None) -> Remote:
-        """The one of that name; without a name the only one, or `origin`."""
+        """The remote with this name; without a name the only one, or `origin`."""
         found = {remote.name: remote for remote in self.all}
         if name is None:
             name = next(iter(found)) if len(found) == 1 else "origin"
@@ -93,9 +92,9 @@ class Remotes:
         return remote
 
     def note(self, remote: Remote, **times: str) -> None:
-        """When it was pushed to or pulled from. Nothing depends on it: it is in a file of its own, and nobody
-        waits for the disk."""
-        self._times = self._load_times()  # while a pull downloads, somebody may have pushed
+        """Remember when it was pushed to or pulled from. Nothing depends on it, so it has a file of its own
+        that is not synced to the disk."""
+        self._times = self._load_times()  # somebody may have pushed while a pull downloaded
         remote.times = {**self._times.get(remote.name, {}), **times}
         self._times[remote.name] = remote.times
         jsonfile.write(self._times_path, self._times, sync=False)

@@ -1,6 +1,5 @@
-"""Names of refs, and of paths in the repository. What git itself would heed in a name is written as `%` and
-two digits, so that git knows nothing of `.gitmodules`, and its own check of what a server sends finds
-nothing to object to."""
+"""Names of refs, and of paths in the repository. Names that mean something to git, such as `.gitmodules`, are
+escaped with `%` and two digits. So git ignores them, and does not reject them when it checks a fetch."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from rewind.checkpoint.remote.known import is_writer
 TOP = b"files/"
 META, CHANGES = b"meta.json", b"changes.jsonl"
 CHECKPOINTS, CONVERSATIONS = "checkpoints", "conversations"
-# Characters that macOS leaves out of a name: with them, a name may be one of git's and not look like it.
+# Characters that macOS ignores in a name, so that a name with them may be one of git's.
 _INVISIBLE = (b"\xe2\x80", b"\xe2\x81", b"\xef\xbb\xbf")
 _GITS = (b".git", b"git~", b".mailmap")
 _IN_QUOTES = {ord('"'): b'\\"', ord("\\"): b"\\\\"}
@@ -20,7 +19,7 @@ def own_ref(writer: str, what: str) -> str:
 
 
 def tracking_ref(remote: str, name: str) -> str:
-    """Where it is noted here what a ref of a remote is."""
+    """The ref in our repository that remembers a ref of a remote."""
     return f"refs/rewind/remotes/{remote}/{name[len('refs/rewind/'):]}"
 
 
@@ -33,12 +32,12 @@ def parse_ref(name: str) -> tuple[str, str] | None:
 
 
 def writer_of(name: str) -> str:
-    """Whose ref it is, of those that `parse_ref` knows."""
+    """The writer in the name of a ref that `parse_ref` accepts."""
     return name.split("/")[2]
 
 
 def tracked_in(refs: dict[str, str], remote: str) -> dict[str, str]:
-    """Of the refs that are here, what a remote had at the last push or pull, by the names there."""
+    """What a remote had at the last push or pull, by the names that the refs have there."""
     prefix = f"refs/rewind/remotes/{remote}/"
     return {f"refs/rewind/{name[len(prefix):]}": commit for name, commit in refs.items()
             if name.startswith(prefix)}

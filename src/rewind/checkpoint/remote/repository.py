@@ -1,7 +1,7 @@
 """The private bare repository that git pushes from and fetches into. Nothing else uses it.
 
 Its configuration is written anew whenever it is opened: a state directory may have come with a project, and
-what somebody put into a configuration file of git's, git would run.
+git runs commands from its configuration files.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterable
 
+from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import is_hex
 from rewind.checkpoint.remote.known import Remote
 from rewind.checkpoint.remote.url import SCHEMES, without_login
-from rewind.checkpoint.upkeep.disk_use import bytes_below
+from rewind.checkpoint.upkeep.disk_use import REPOSITORY, bytes_below
 from rewind.errors import GitFailed, RemoteFailed
 from rewind.files import make_private_dir, write_atomic
 from rewind.processes import process_start
@@ -28,10 +29,10 @@ _SETTINGS = ("core.attributesFile=", "fetch.fsckObjects=true", "fetch.prune=fals
              "push.recurseSubmodules=no", "submodule.recurse=false", "receive.fsckObjects=true",
              "fastimport.unpackLimit=100", "init.defaultRefFormat=files")
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tlogAllRefUpdates = false\n"
-_FEW_PACKS, _FEW_LOOSE = 2, 100  # that `gc` leaves as they are
+_FEW_PACKS, _FEW_LOOSE = 2, 100  # `gc` does nothing up to these numbers
 _PIECE = 1 << 16
 _KILLED = (".lock", ".keep")
-INCOMING = ".incoming-"  # behind the name of ours: a repository that something is fetched into
+INCOMING = ".incoming-"  # after the name of ours: a temporary repository for one fetch
 
 
 class Repository:
@@ -48,13 +49,17 @@ class Repository:
         if not ask:
             self.env["SSH_ASKPASS_REQUIRE"] = "never"
 
+    @classmethod
+    def of(cls, state: State, *, ask: bool = False) -> Repository:
+        return cls(state.project.path(REPOSITORY), ask=ask)
+
     @property
     def exists(self) -> bool:
         return os.path.exists(os.path.join(self.path, "HEAD"))
 
     def open(self, remotes: Iterable[Remote] = (), *, tracks: bool = True) -> None:
-        """Make it if there is none, and let its configuration say what we want and nothing else. `tracks`:
-        a push notes here what the remote has by then."""
+        """Make it if it does not exist, and write its configuration. `tracks`: git remembers here what a push
+        has sent."""
         if not self.exists:
             make_private_dir(self.path)
             self.git.run("init", "--quiet", "--bare", "--template=", "--object-format=sha1", self.path)
@@ -66,8 +71,8 @@ class Repository:
         write_atomic(path, config)
 
     def sweep(self) -> None:
-        """Remove what killed processes left. The caller holds the lock, which git's own processes that write
-        here hold as well."""
+        """Remove what killed processes left. The caller holds the lock, and git's processes that write here
+        hold it as well, so none of them is alive."""
         for at, _, names in os.walk(os.path.join(self.path, "refs")):
             _remove(at, [name for name in names if name.endswith(_KILLED)])
         _remove(self.path, [name for name in os.listdir(self.path)
@@ -77,7 +82,7 @@ class Repository:
                         if name.startswith("tmp_") or name.endswith(_KILLED)])
 
     def sweep_incoming(self) -> None:
-        """Repositories of fetches that were killed; a living one downloads without the lock."""
+        """Remove the repositories of fetches that were killed. A living fetch downloads without the lock."""
         folder, name = os.path.split(self.path)
         for other in os.listdir(folder):
             before, mark, rest = other.partition(INCOMING)
@@ -86,13 +91,13 @@ class Repository:
                 Repository(os.path.join(folder, other)).remove()
 
     def refs(self, below: str) -> dict[str, str]:
-        """Name -> commit, for what is below `refs/rewind/…/`."""
+        """Name -> commit, of the refs below a prefix."""
         out = self.git.run("for-each-ref", "--format=%(refname) %(objectname)", below)
         return dict(line.split(" ") for line in out.decode("utf-8", "replace").splitlines())
 
     def checkpoints(self, tip: str) -> dict[str, bytes]:
-        """Id -> commit of all that lead to a commit, in the order in which they were written: each commit
-        comes after all before it. A ValueError where one is no checkpoint."""
+        """Id -> commit of a tip and everything before it; ancestors come first. ValueError if a commit is no
+        checkpoint."""
         if not tip:
             return {}
         out = self.git.run("log", "--topo-order", "--reverse", "--format=%s %H", tip, "--")
@@ -107,14 +112,14 @@ class Repository:
         return found
 
     def tidy(self) -> None:
-        """Each push leaves a few objects or a pack: now and then they become one. The caller holds the
-        lock."""
+        """Each push leaves a few objects or a pack; now and then git packs them together. The caller holds
+        the lock."""
         self.git.run("-c", "gc.auto=2048", "-c", "gc.autoPackLimit=20", "-c", "gc.autoDetach=false", "gc",
                      "--auto", "--quiet")
 
     def collect(self) -> None:
-        """`git gc`, if there is something to gain. The caller holds the lock, so nobody is about to refer to
-        what nothing refers to now."""
+        """`git gc`, if it is worth it. The caller holds the lock, so nobody is about to use an unreferenced
+        object."""
         objects = os.path.join(self.path, "objects")
         packs = sum(name.endswith(".pack") for name in os.listdir(os.path.join(objects, "pack")))
         loose = sum(len(os.listdir(os.path.join(objects, name))) for name in os.listdir(objects)
@@ -136,14 +141,14 @@ class Repository:
 
     def run_with_remote(self, remote: Remote, *words: str, progress: Progress | None = None,
                         most_bytes: int = 0, data: bytes = b"") -> GitAnswer:
-        """Run what speaks to a remote; git's progress comes as ours."""
+        """Run a command that connects to a remote, and report git's progress as ours."""
         command = self.command(*words)
         if most_bytes:
-            # No file may grow larger than that: a remote that sends without end is cut off.
+            # No file may grow larger than this, so a remote that sends without end is cut off.
             limited = f'ulimit -f {most_bytes // 512 + 1} 2>/dev/null; exec "$@"'
             command = ["sh", "-c", limited, "sh", *command]
         try:
-            # Files: a pipe might fill up while the other one is read.
+            # Files, because a pipe could fill up while another one is read.
             with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out:
                 given.write(data)
                 given.seek(0)
@@ -152,7 +157,7 @@ class Repository:
                     try:
                         err = _listen(process, progress)
                     except BaseException:
-                        process.terminate()  # so that it can remove what it has begun
+                        process.terminate()  # git can then remove its temporary files
                         process.wait()
                         raise
                 out.seek(0)
@@ -163,7 +168,7 @@ class Repository:
 
 
 class GitAnswer:
-    """What git answered: its exit code, its output and its complaints."""
+    """Git's exit code, output and error output."""
 
     def __init__(self, remote: Remote, command: str, code: int, out: str, err: str) -> None:
         self.remote = remote
@@ -177,7 +182,7 @@ class GitAnswer:
             raise RemoteFailed(remote=self.remote.name, command=self.command, reason=self.reason())
 
     def reason(self) -> str:
-        """The line that says most: what the other side said, or git's own first complaint."""
+        """The most useful line: what the remote said, or git's own first error."""
         lines = [line.strip() for line in self.err.splitlines() if line.strip()]
         marks = ("remote: error: ", "remote: fatal: ", "fatal: ", "error: ", "remote: ", "ssh: ")
         for mark in marks:
@@ -188,7 +193,7 @@ class GitAnswer:
 
 
 def _listen(process: subprocess.Popen[bytes], progress: Progress | None) -> str:
-    """Its complaints, to their end."""
+    """Git's error output without the lines of progress."""
     assert process.stderr
     kept: list[bytes] = []
     line = b""
@@ -209,7 +214,7 @@ def _tell(line: bytes, progress: Progress | None) -> bool:
     done, _, total = rest.partition(b"(")[2].partition(b")")[0].partition(b"/")
     if progress and phase in _PHASES and done.isdigit() and total.isdigit():
         progress(_PHASES[phase], int(done), int(total))
-    return not rest.rstrip().endswith(b"done.")  # the last one says how much it was
+    return not rest.rstrip().endswith(b"done.")  # the last line, which has the total, is kept
 
 
 def _section(remote: Remote, tracks: bool) -> str:

@@ -1,4 +1,4 @@
-"""What is where: how much of this project a remote has, and what it has that is not here."""
+"""How much of this project a remote has, and what others pushed to it that is not here."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from rewind.checkpoint.remote.pull.fetch import refs_there, tracked
 from rewind.checkpoint.remote.push.push import own_records
 from rewind.checkpoint.remote.repository import Repository
 from rewind.checkpoint.share.giving.outgoing import checkpoint_id
-from rewind.checkpoint.upkeep.disk_use import REPOSITORY
 from rewind.errors import RewindError
 
 
 class RemoteStatus:
-    """`there` is how many checkpoints of this store the remote has, `missing` how many it lacks; `writers`
-    others that push to it, `news` those of them with something that is not here. `error` says why it could
-    not be asked."""
+    """`there` is how many checkpoints of this store the remote has, `missing` how many it lacks. `writers` is
+    how many other stores push to it, `news` how many of them have something new. `error` says why the remote
+    could not be asked."""
 
     def __init__(self, remote: Remote) -> None:
         self.remote = remote
@@ -27,7 +26,7 @@ class RemoteStatus:
 class Statuses:
     def __init__(self, state: State, *, ask: bool = False) -> None:
         self._remotes = Remotes(state)
-        self._repository = Repository(state.project.path(REPOSITORY), ask=ask)
+        self._repository = Repository.of(state, ask=ask)
         if self._remotes.all:
             self._repository.open(self._remotes.all)
         store_id = state.store_info["id"]
@@ -37,7 +36,7 @@ class Statuses:
     def disk_use(self) -> int:
         return self._repository.size_on_disk()
 
-    def all(self, name: str | None = None) -> list[RemoteStatus]:
+    def all(self, name: str | None) -> list[RemoteStatus]:
         return [self._one(remote) for remote in ([self._remotes.find(name)] if name else self._remotes.all)]
 
     def _one(self, remote: Remote) -> RemoteStatus:
@@ -47,7 +46,7 @@ class Statuses:
             there = refs_there(self._repository, remote)
         except RewindError as error:
             found.error = error.message
-            there = known  # as of the last time
+            there = known  # from the last push or pull
         own = own_ref(self._remotes.writer, CHECKPOINTS)
         pushed = self._pushed(there.get(own, ""), known.get(own, ""))
         found.there, found.missing = len(pushed), len(self._ids.difference(pushed))
@@ -57,7 +56,7 @@ class Statuses:
         return found
 
     def _pushed(self, there: str, known: str) -> dict[str, bytes]:
-        """What the remote has is in our repository as well: we wrote it."""
+        """Our checkpoints that the remote has. They are in our repository as well, because we pushed them."""
         try:
             return self._repository.checkpoints(there)
         except RewindError:

@@ -1,4 +1,4 @@
-"""What may be the address of a remote, and how it is shown: never with the password in it."""
+"""Checks the address of a remote, and shows it without the password."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rewind.errors import RemoteUrlRefused
 SCHEMES = ("file", "git", "http", "https", "ssh")
 _IN_A_NAME = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
 _LONGEST_NAME = 64
-_HELPER = r"[A-Za-z0-9+.-]*::"  # git would run `git-remote-…` for it, or with `ext::` anything
+_HELPER = r"[A-Za-z0-9+.-]*::"  # git would run a helper program for it, or with `ext::` any command
 _SCHEME = r"([A-Za-z][A-Za-z0-9+.-]*)://"
 _SCP = r"[^/]+:"  # host:path
 _LOGIN = r"(?<=://)[^/@\s]*(?=@)"
@@ -22,7 +22,7 @@ def is_remote_name(name: str) -> bool:
 
 
 def checked_url(url: str) -> str:
-    """The address as git gets it: a path is made absolute, as git runs in a directory of ours."""
+    """The address as git gets it. A path is made absolute, because git runs in another directory."""
     import re
 
     if not url or len(url) > _LONGEST or not url.isprintable():
@@ -40,18 +40,18 @@ def checked_url(url: str) -> str:
 
 
 def shown_url(url: str) -> str:
-    """Without what stands before the `@`, unless it is a user's name alone."""
+    """Without the login before the `@`, except a user name."""
     login = _login(url)
     if login is None:
         return url
     user, colon, _ = login.partition(":")
-    # A lone name is a token as often as it is a user, except for ssh, where it is a user always.
+    # A name without a password is often a token; with ssh it is always a user.
     kept = user if url.startswith("ssh:") or (colon and user) else ""
     return url.replace(f"://{login}@", f"://{f'{kept}:***' if colon else kept or '***'}@", 1)
 
 
 def _login(url: str) -> str | None:
-    """What stands before the `@`."""
+    """The part between `://` and `@`."""
     if "@" not in url:
         return None
     import re
@@ -61,7 +61,7 @@ def _login(url: str) -> str | None:
 
 
 def without_login(text: str, url: str) -> str:
-    """What git says about a remote, with everything secret in the address blotted out."""
+    """A message of git without the secrets of the address."""
     login = _login(url)
     if login is None:
         return text

@@ -1,1 +1,1 @@
-"""Finding damage, and mending what has another copy."""
+"""Finds damage, and repairs what has another copy."""

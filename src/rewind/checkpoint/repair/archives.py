@@ -1,12 +1,12 @@
-"""Checkpoints in format `archive`: a damaged file is made again from whatever holds the same content."""
+"""Checkpoints in format `archive`: a damaged file is written anew from any whole copy of its content."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rewind.checkpoint.conversations.links import FILE as CONVERSATION_FILE
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from rewind.store.blobs import Blobs
 
 
-def repair_archives(state: State, records: list[Record], aside: Quarantine, copies: list[str],
+def repair_archives(state: State, records: list[Record], quarantine: Quarantine, copies: list[str],
                     dry_run: bool) -> Repairs:
-    """Records that had to be changed are changed in the list, too."""
+    """Also replaces, in `records`, the records that had to be changed."""
     done: Repairs = []
     for number, record in enumerate(records):
         if record.format != "archive":
             continue
-        one = _Archive(state, record, aside, dry_run)
+        one = _Archive(state, record, quarantine, dry_run)
         if (snapshot_of(record) or {}).get("file") and not one.conversation_is_whole():
             done.append((f"conversation of {record.name}", one.repair_conversation()))
         if not one.code_is_whole():
@@ -55,19 +55,18 @@ def repair_archives(state: State, records: list[Record], aside: Quarantine, copi
 class _Archive:
     state: State
     record: Record
-    aside: Quarantine
+    quarantine: Quarantine
     dry_run: bool
 
     def _put(self, path: str, write: Callable[[int], None]) -> None:
-        """Beside, then in its place; the damaged one is kept aside. A dry run only makes sure that it can
-        be written."""
+        """Write a draft, keep a copy of the damaged file, and replace it. A dry run only writes the draft."""
         draft = self.state.project.path(f"temporary-{os.getpid()}-rescued")
         fd = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, PRIVATE_FILE)
         try:
             write(fd)
             os.fsync(fd)
             if os.path.lexists(path):
-                self.aside.keep_copy(path)
+                self.quarantine.keep_copy(path)
             if not self.dry_run:
                 os.replace(draft, path)
                 fsync_dir(os.path.dirname(path))
@@ -88,57 +87,43 @@ class _Archive:
 
     def repair_code(self, records: list[Record], copies: list[str]) -> str:
         path = self.state.files.path(self.record.name, ARCHIVE)
-        for where, content in self._ways(records, copies):
-            try:
-                with content as (blobs, rules):
-                    self._put(path, lambda fd: self._write(fd, blobs, rules))
-                return where
-            except (RewindError, OSError):
-                continue
+        with self._temporary_store() as store:
+            for where, blobs in self._whole_copies(records, copies, store):
+                with suppress(RewindError, OSError):
+                    self._put(path, partial(self._write, blobs))
+                    return where
         return self._save_the_rest(path)
 
-    def _write(self, fd: int, blobs: Blobs, rules: bytes) -> None:
+    def _write(self, blobs: Blobs, fd: int) -> None:
         def trees(oid: bytes) -> Tree:
             return Tree.decode(blobs.get(oid))
 
         with os.fdopen(os.dup(fd), "wb") as file:
-            write_snapshot(file, self.record.data, self.record.tree, trees, blobs, rules)
+            write_snapshot(file, self.record.data, self.record.tree, trees, blobs, self._rules(blobs))
 
-    def _ways(self, records: list[Record], copies: list[str]
-              ) -> Iterator[tuple[str, AbstractContextManager[tuple[Blobs, bytes]]]]:
-        """Where the same tree may be had as a whole."""
+    def _whole_copies(self, records: list[Record], copies: list[str],
+                      store: ObjectStore) -> Iterator[tuple[str, Blobs]]:
+        """Everything that may hold the same tree; `store` takes the content of files and of the project."""
         for other in records:
             if other.tree == self.record.tree and other.name != self.record.name:
-                yield f"from {other.name}, which holds the same", self._of_record(other)
+                with suppress(RewindError, OSError), Source(self.state, other) as source:
+                    yield f"from {other.name}, which holds the same", source.blobs
         for copy in copies:
-            yield f"from {os.path.basename(copy)}", self._of_file(copy)
-        yield "from the project, which is as it was then", self._of_project()
+            with suppress(RewindError, OSError):
+                store.put(read_snapshot(copy, store, allow_links_out=True, max_bytes=1 << 50).rules)
+                yield f"from {os.path.basename(copy)}", store
+        with suppress(RewindError, OSError):
+            scan(self.state.root, self.state.rules(), ScanCache(None), store, keep=True)
+            yield "from the project, which has not changed since", store
 
-    @contextlib.contextmanager
-    def _of_record(self, other: Record) -> Iterator[tuple[Blobs, bytes]]:
-        with Source(self.state, other) as source:
-            yield source.blobs, self._rules(source.blobs)
-
-    @contextlib.contextmanager
-    def _of_file(self, path: str) -> Iterator[tuple[Blobs, bytes]]:
-        with self._pool() as pool:
-            pool.put(read_snapshot(path, pool, allow_links_out=True, max_bytes=1 << 50).rules)
-            yield pool, self._rules(pool)
-
-    @contextlib.contextmanager
-    def _of_project(self) -> Iterator[tuple[Blobs, bytes]]:
-        with self._pool() as pool:
-            scan(self.state.root, self.state.rules(), ScanCache(None), pool, keep=True)
-            yield pool, self._rules(pool)
-
-    @contextlib.contextmanager
-    def _pool(self) -> Iterator[ObjectStore]:
-        pool = ObjectStore(self.state.project.path(f"temporary-{os.getpid()}-pool.db"), create=True)
+    @contextmanager
+    def _temporary_store(self) -> Iterator[ObjectStore]:
+        store = ObjectStore(self.state.project.path(f"temporary-{os.getpid()}-pool.db"), create=True)
         try:
-            yield pool
+            yield store
         finally:
-            pool.close()
-            remove_database(pool.path)
+            store.close()
+            remove_database(store.path)
 
     def _rules(self, blobs: Blobs) -> bytes:
         now = self.state.rules().to_json()
@@ -150,14 +135,14 @@ class _Archive:
             return self.state.objects.get(self.record.rules)
 
     def _save_the_rest(self, path: str) -> str:
-        """What comes before the damage is a checkpoint still: with fewer files, and marked as such."""
+        """The files before the damage become a checkpoint that is marked as incomplete."""
         store = self.state.objects
         try:
             rest = read_intact_part(path, store)
             store.put(rest.rules)
         except (RewindError, OSError):
             store.rollback()
-            return "nothing of it can be read"
+            return "it cannot be read"
         claimed = self.record.code.get("fileCount")
         lost = max(1, claimed - rest.files if isinstance(claimed, int) else 1)
         code = {**self.record.code, "format": "objects", "tree": rest.root.hex(), "fileCount": rest.files,
@@ -168,7 +153,7 @@ class _Archive:
         else:
             store.commit()
             self.record = Record({**self.record.data, "code": code})
-            self.aside.keep_copy(path)
+            self.quarantine.keep_copy(path)
             self.state.files.write(self.record)
             os.unlink(path)
         return f"{rest.files:,} files could be read; the rest is lost"
@@ -192,11 +177,11 @@ class _Archive:
             self._put(path, lambda fd: write_gz(whole[0], fd, size))
             return "from the transcript"
         if os.path.lexists(path):
-            self.aside.keep_copy(path)
+            self.quarantine.keep_copy(path)
         return "there is no other copy"
 
     def _is_beginning(self, path: str, size: int) -> bool:
-        """Whether this file begins with what the checkpoint had, by the hashes in its record."""
+        """Whether this file begins with the conversation of the checkpoint, by the hashes in its record."""
         try:
             with open_transcript(path) as file:
                 return place_in(file, cursor_of(self.record)) == size

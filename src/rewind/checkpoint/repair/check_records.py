@@ -1,9 +1,10 @@
-"""What the records promise, looked for in the store: what each checkpoint lacks, which objects are bad."""
+"""Checks that the store holds everything that the records name: what each checkpoint lacks, which objects are
+damaged."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from rewind.store.blobs import Blobs
     from rewind.store.objects import ObjectStore
 
-# What a damaged object is, which says where another copy of it may be.
+# What a damaged object is for. This says where another copy of it may be.
 TREE, PIECES, CONTENT, RULES, HEADER, LINK, PIECE, GARBAGE = (
     "directory", "list of pieces", "content", "rules", "first line", "link", "piece", "unused")
 
@@ -33,15 +34,15 @@ STORE, CHECKPOINT = "store", "checkpoint"
 
 
 class Problem(NamedTuple):
-    """One thing that `validate` found wrong: a sentence for people, and what it is about for programs."""
+    """One thing that `validate` found: a sentence for people, and a kind for programs."""
 
     kind: str
     text: str
-    checkpoint: str = ""  # the one that it hurts
+    checkpoint: str = ""  # the one that is affected
 
     @property
     def is_damage(self) -> bool:
-        """Something that was stored is not there any more, or not as it was."""
+        """Whether something that was stored is missing or changed."""
         return self.kind in (STORE, CHECKPOINT)
 
 
@@ -56,7 +57,7 @@ class Examined:
 
     def add_checkpoint(self, name: str, files: list[tuple[bytes, str]], conversation: str,
                        lost: object) -> None:
-        """`lost` are files that a repair could not bring back and knows no names of."""
+        """`lost` is how many files were lost without a name when an archive was repaired."""
         known = lost if isinstance(lost, int) else 0
         if known:
             self._add(name, f"{known:,} of its files were lost when its archive was damaged")
@@ -74,7 +75,7 @@ class Examined:
 
 def examine_records(state: State, records: Iterable[Record], found: Examined, blobs: Blobs, *, deep: bool,
                     progress: Progress | None = None, rotten: dict[bytes, str] | None = None) -> None:
-    """`rotten` are the objects that are known to be damaged, where all of them were read already."""
+    """`rotten` are the damaged objects, if all objects have been read already."""
     careful = False
     if deep and rotten is None:
         rotten, careful = _read_all(state.objects, progress)
@@ -83,7 +84,7 @@ def examine_records(state: State, records: Iterable[Record], found: Examined, bl
     for number, record in enumerate(records):
         files = _check_code(state, record, shared) + shared.outside(record)
         conversation = _check_conversation(state, record, shared) if record.data.get("hasTranscript") else ""
-        if state.files.is_reserved(record.name):  # not collected by another process since it was listed
+        if state.files.is_reserved(record.name):  # another process has not collected it since it was listed
             found.add_checkpoint(record.name, files, conversation, record.code.get("lost"))
         if progress:
             progress("Checking checkpoints", number + 1, len(records))
@@ -95,7 +96,7 @@ def examine_records(state: State, records: Iterable[Record], found: Examined, bl
 
 
 def missing_in(state: State, name: str) -> MissingContent | None:
-    """What a checkpoint lacks by now, asked without reading all of its content."""
+    """What a checkpoint lacks now. Does not read all of its content."""
     found = Examined()
     try:
         examine_records(state, [state.files.read(name)], found, state.objects, deep=False)
@@ -107,20 +108,28 @@ def missing_in(state: State, name: str) -> MissingContent | None:
 
 
 def _read_all(store: ObjectStore, progress: Progress | None) -> tuple[dict[bytes, str], bool]:
-    """Read the whole store once, front to back: what is damaged, and whether some could not be reached."""
+    """Why each damaged object is damaged, and whether some rows could not be reached."""
     rotten: dict[bytes, str] = {}
     try:
-        total = store.count()
-        for number, (oid, packed) in enumerate(store.rows(), 1):
-            try:
-                unpack(oid, packed)
-            except (Unreadable, TypeError) as error:
-                rotten[bytes(oid) if isinstance(oid, bytes) else b""] = f"it is damaged: {error}"
-            if progress:
-                progress("Reading the store", number, total)
+        for oid, _, why in rotten_rows(store, progress):
+            rotten[oid if isinstance(oid, bytes) else b""] = why
     except RewindError:
-        return rotten, True  # a broken page: whatever is behind it may still be had by its name
+        return rotten, True  # a broken page: the objects behind it may still be found by their ids
     return rotten, False
+
+
+def rotten_rows(store: ObjectStore,
+                progress: Progress | None = None) -> Iterator[tuple[bytes, bytes, str]]:
+    """Reads the whole store once, front to back: id, packed content and reason of all that is damaged. In a
+    damaged row, id and content need not be bytes."""
+    total = store.count()
+    for number, (oid, packed) in enumerate(store.rows(), 1):
+        try:
+            unpack(oid, packed)
+        except (Unreadable, TypeError) as error:
+            yield oid, packed, f"it is damaged: {error}"
+        if progress:
+            progress("Reading the store", number, total)
 
 
 def _check_code(state: State, record: Record, shared: _Checker) -> list[tuple[bytes, str]]:
@@ -138,13 +147,13 @@ def _check_code(state: State, record: Record, shared: _Checker) -> list[tuple[by
 
 
 class _Checker:
-    """What is wrong below each tree, remembered by its id."""
+    """What is wrong below each tree, cached by its id."""
 
     def __init__(self, blobs: Blobs, bad: dict[bytes, str], rotten: dict[bytes, str], careful: bool) -> None:
         self.blobs = blobs
         self.bad = bad
         self.rotten = rotten
-        self.careful = careful  # read and hash everything, not only ask whether it is there
+        self.careful = careful  # read and hash everything instead of only asking whether it exists
         self._trees: dict[bytes, list[tuple[bytes, str]]] = {}
         self._blobs: dict[bytes, str] = {}
 
@@ -157,7 +166,7 @@ class _Checker:
 
     def _check_tree(self, source: Source, oid: bytes, depth: int) -> list[tuple[bytes, str]]:
         if depth > MAX_DEPTH:
-            return [(b"", "directories are nested deeper than any project's")]
+            return [(b"", "its directories are nested too deeply")]
         broken = []
         try:
             entries = source.tree(oid).entries
@@ -190,7 +199,7 @@ class _Checker:
         except RewindError as error:
             self.bad[oid] = PIECES
             return error.message
-        problems = [self.blob(piece, CONTENT) for _, piece in pieces]  # each, so that each can be rescued
+        problems = [self.blob(piece, CONTENT) for _, piece in pieces]  # all of them, so that each is repaired
         return next(filter(None, problems), "")
 
     def blob(self, oid: bytes, what: str) -> str:
@@ -211,7 +220,7 @@ class _Checker:
 
 
 def _check_conversation(state: State, record: Record, checker: _Checker) -> str:
-    """What keeps a conversation from being restored, or nothing."""
+    """Why a conversation cannot be restored; empty if it can."""
     try:
         if (snapshot_of(record) or {}).get("file"):
             read_conversation(state, record)
@@ -226,7 +235,7 @@ def _check_conversation(state: State, record: Record, checker: _Checker) -> str:
 
 
 def read_conversation(state: State, record: Record) -> None:
-    """To its end, which fails where it is damaged."""
+    """Read it to its end. Raises RewindError if it is damaged."""
     with open(os.devnull, "wb") as nowhere:
         write_out(state, record, nowhere.fileno())
 

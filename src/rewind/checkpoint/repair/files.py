@@ -1,4 +1,4 @@
-"""Records and the other small files: mended where a copy or the checksum allows it, else put aside."""
+"""Repairs records and the other small files from a copy, or else moves them to the quarantine."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from rewind.checkpoint.repair.own_files import (
     without_record,
 )
 from rewind.checkpoint.repair.quarantine import Quarantine
-from rewind.checkpoint.share.transfer import look_at_import
+from rewind.checkpoint.share.export_import import look_at_import
 from rewind.errors import FormatTooNew, RewindError
 from rewind.fast import quickjson
 from rewind.files import write_atomic
 from rewind.jsonfile import JsonObject
 
-Repairs = list[tuple[str, str]]  # what was mended, and how
+Repairs = list[tuple[str, str]]  # what was repaired, and how
 _FIELDS = ("format", "sequence", "createdAt", "description", "kind", "trigger", "parent", "place", "git",
            "code", "hasTranscript", "transcript", "imported")
 
 
-def repair_own_files(state: State, aside: Quarantine, dry_run: bool) -> Repairs:
+def repair_own_files(state: State, quarantine: Quarantine, dry_run: bool) -> Repairs:
     done: Repairs = []
     for name in OWN_FILES:
         problem = problem_of(state, name)
         if problem:
-            done.append((name, _repair_json(state, name, problem, aside, dry_run)))
+            done.append((name, _repair_json(state, name, problem, quarantine, dry_run)))
     path = state.project.path(GITIGNORE)
     if content_of(path) != GITIGNORE_TEXT:
         done.append((GITIGNORE, "written anew"))
@@ -50,24 +50,24 @@ def repair_own_files(state: State, aside: Quarantine, dry_run: bool) -> Repairs:
     return done
 
 
-def _repair_json(state: State, name: str, problem: str, aside: Quarantine, dry_run: bool) -> str:
+def _repair_json(state: State, name: str, problem: str, quarantine: Quarantine, dry_run: bool) -> str:
     path = state.project.path(name)
     if name == OPERATIONS:
-        return _repair_log(path, aside, dry_run)
+        return _repair_log(path, quarantine, dry_run)
     raw = content_of(path)
     if problem == CHANGED:
-        # It can be read, and nothing says what it was: what it says now is all there is.
-        aside.keep_copy(path)
+        # It is readable, and there is no other copy, so its present content is kept.
+        quarantine.keep_copy(path)
         if not dry_run:
             jsonfile.write(path, sealed(quickjson.loads(raw)))
         return "kept as it is, because there is no other copy"
-    aside.move(path)
-    return f"put aside; lost: {MEANING.get(name, 'what it said')}"
+    quarantine.move(path)
+    return f"moved to quarantine/; lost: {MEANING.get(name, 'what it said')}"
 
 
-def _repair_log(path: str, aside: Quarantine, dry_run: bool) -> str:
-    """Lines that can be read stay; what a changed one says is all there is of it."""
-    aside.keep_copy(path)
+def _repair_log(path: str, quarantine: Quarantine, dry_run: bool) -> str:
+    """Keeps all readable lines. A changed line is kept as it is, because there is no other copy."""
+    quarantine.keep_copy(path)
     lines = [line for line in content_of(path).split(b"\n") if line.strip()]
     readable = [data for data in map(object_in, lines) if data]
     if not dry_run:
@@ -77,8 +77,8 @@ def _repair_log(path: str, aside: Quarantine, dry_run: bool) -> str:
 
 # records
 
-def repair_records(state: State, aside: Quarantine, dry_run: bool) -> tuple[Repairs, list[Record]]:
-    """What was done, and the records as they are then."""
+def repair_records(state: State, quarantine: Quarantine, dry_run: bool) -> tuple[Repairs, list[Record]]:
+    """What was done, and the records afterwards."""
     done: Repairs = []
     records = {record.name: record for record in state.timeline.all()}
     changed = set(changed_records(state))
@@ -88,14 +88,14 @@ def repair_records(state: State, aside: Quarantine, dry_run: bool) -> tuple[Repa
         if record is None and name in changed:
             record, how = state.files.read(name), "kept as it is, because there is no other copy"
         if os.path.lexists(path) and record:
-            aside.keep_copy(path)
+            quarantine.keep_copy(path)
         elif os.path.lexists(path):
-            aside.move(path)
+            quarantine.move(path)
         if record:
             records[name] = record
             if not dry_run:
                 state.files.write(record)
-        done.append((f"record of {name}", how if record else "put aside; what it described is unknown"))
+        done.append((f"record of {name}", how if record else "moved to quarantine/: it cannot be read"))
     if done and not dry_run:
         state.forget_derived()
         state.close()
@@ -142,7 +142,7 @@ def _indexed(state: State, name: str) -> bytes:
 
 
 def _in_archive(state: State, name: str) -> bytes:
-    """An archive has the record of its checkpoint in it."""
+    """The record in the manifest of an archive."""
     path = state.files.path(name, ARCHIVE)
     try:
         found: Any = look_at_import(path, allow_links_out=True, max_bytes=1 << 50)
@@ -154,8 +154,7 @@ def _in_archive(state: State, name: str) -> bytes:
 
 
 def _pieced_together(state: State, name: str, raw: bytes) -> Record | None:
-    """A record has one member a line: with those that can still be read, the files among them, it can be
-    restored."""
+    """A record has one member per line. If the readable ones include `code`, its files can be restored."""
     found = _members(raw)
     if not isinstance(found.get("code"), dict):
         return None

@@ -1,4 +1,4 @@
-"""The small files of a state directory: whether each is as it was written."""
+"""Checks whether the small files of a state directory are as they were written."""
 
 from __future__ import annotations
 
@@ -23,12 +23,10 @@ from rewind.paths import STORE_FILE
 BRANCHES, PINS, GITIGNORE = "branches.json", "pins.json", ".gitignore"
 GITIGNORE_TEXT = b"*\n"
 _MOST = max(16 << 20, MOST_OPERATIONS)
-# What is gone when a file cannot be used any more.
+# What is lost if a file is unusable.
 MEANING = {OPERATIONS: "the operations that could be undone and redone",
            BRANCHES: "the names of forks, and which of them Rewind made",
            PINS: "which files are always captured; they are pinned again when the agent edits them"}
-
-
 OWN_FILES = (STORE_FILE, OPERATIONS, BRANCHES, PINS)
 UNREADABLE, CHANGED = "unreadable", "changed"  # what may be wrong with one of them
 _TEXTS = {UNREADABLE: "is not readable", CHANGED: "is not as it was written: something in it changed"}
@@ -39,8 +37,8 @@ def check_own_files(state: State, *, deep: bool) -> list[Problem]:
     for name in OWN_FILES:
         problem = problem_of(state, name)
         if problem == CHANGED and not deep:
-            continue  # checksums are a matter of the long look
-        # That the log does not parse is told elsewhere, with what to do.
+            continue  # only `--deep` compares checksums
+        # An unreadable log is reported elsewhere, with a hint.
         if problem and not (name == OPERATIONS and problem == UNREADABLE):
             problems.append(Problem(STORE, f"{state.project.path(name)} {_TEXTS[problem]}."))
     lost = vanished(state)
@@ -62,7 +60,7 @@ def check_own_files(state: State, *, deep: bool) -> list[Problem]:
 
 
 def problem_of(state: State, name: str) -> str:
-    """What is wrong with one of the JSON files, or nothing."""
+    """What is wrong with one of the JSON files; empty if nothing is."""
     try:
         raw = read_bounded(state.project.path(name), _MOST)
     except FileNotFoundError:
@@ -95,7 +93,7 @@ def _problem_of_lines(raw: bytes) -> str:
 
 
 def content_of(path: str) -> bytes:
-    """Nothing where it is gone, or cannot be read."""
+    """Empty if the file is missing or cannot be read."""
     try:
         return read_bounded(path, _MOST)
     except (OSError, RewindError):
@@ -110,29 +108,29 @@ def record_names(state: State) -> list[str]:
 
 
 def without_record(state: State) -> list[str]:
-    """Checkpoints whose record is gone. A directory that was only reserved by a killed process is none:
-    nothing ever knew it."""
+    """Checkpoints whose record is gone. A directory that a killed process only reserved is not one: the index
+    and other records do not mention it."""
     gone = [name for name in record_names(state) if not os.path.lexists(state.files.path(name, METADATA))]
     if not gone:
         return []
     known = {name for (name,) in state.derived.query("SELECT name FROM records")}
     known |= {str(record.data.get("parent")) for record in state.timeline.all()}
     try:
-        collected = state.objects.last_deleted()  # a collection that was killed in the middle of it
+        collected = state.objects.last_deleted()  # a collection that was killed leaves such directories
     except RewindError:
         collected = ""
-    # Whether it is still there is asked last: another process may be collecting it right now.
+    # `is_reserved` is asked last, because another process may be collecting the checkpoint right now.
     return [name for name in gone if name in known and name > collected and state.files.is_reserved(name)]
 
 
 def changed_records(state: State) -> list[str]:
-    """Records that can be read, and are not what was written."""
-    records = map(state.files.find, record_names(state))  # one that cannot be read is told by the timeline
+    """Records that are readable but not as they were written."""
+    records = map(state.files.find, record_names(state))  # the timeline reports unreadable ones
     return [record.name for record in records if record and is_broken(record.data)]
 
 
 def changed_backups(state: State) -> list[str]:
-    """Backups of rewritten transcripts that are not what was copied."""
+    """Backups of rewritten transcripts that have changed since they were made."""
     try:
         operations = state.operations().all
     except RewindError:

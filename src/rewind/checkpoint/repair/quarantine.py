@@ -1,4 +1,4 @@
-"""What is damaged and cannot be mended is moved aside, under `quarantine/`, and never deleted."""
+"""`quarantine/`: damaged files that a repair replaces or removes. They are never deleted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FOLDER = "quarantine"
 
 
 class Quarantine:
-    """One directory for each repair, made when there is something to put into it."""
+    """One directory for each repair, made when it is needed."""
 
     def __init__(self, state: State, *, dry_run: bool) -> None:
         self._state = state.project.state
@@ -32,13 +32,13 @@ class Quarantine:
         return path
 
     def put(self, name: str, data: bytes) -> None:
-        """Bytes that are about to leave the store."""
+        """Keep bytes that are about to be deleted from the store."""
         self.names.append(name)
         if not self._dry_run:
             write_atomic(self._path(name), data)
 
     def keep_copy(self, path: str) -> None:
-        """A file that is about to be replaced or removed: it has a second name from here on."""
+        """Give a file that is about to be replaced or removed a second name here."""
         name = os.path.relpath(path, self._state)
         self.names.append(name)
         if self._dry_run:

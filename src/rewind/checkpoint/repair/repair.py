@@ -1,7 +1,7 @@
-"""`validate --deep --repair`: find the damage, bring back what has another copy, put the rest aside.
+"""`validate --deep --repair`: finds damage and brings back what has another copy.
 
-Nothing is deleted: what is replaced or removed lies in `quarantine/` afterwards. With `dry_run` the same
-search is made, and nothing is changed.
+Nothing is deleted: what is replaced or removed is in `quarantine/` afterwards. With `dry_run`, the search is
+the same and nothing changes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rewind.checkpoint.repair import rescue
 from rewind.checkpoint.repair.archives import repair_archives
-from rewind.checkpoint.repair.check_records import GARBAGE, Examined, Problem, examine_records
+from rewind.checkpoint.repair.check_records import GARBAGE, Examined, Problem, examine_records, rotten_rows
 from rewind.checkpoint.repair.files import repair_own_files, repair_records
 from rewind.checkpoint.repair.quarantine import Quarantine
 from rewind.checkpoint.repair.rescue_conversation import from_transcripts
@@ -19,7 +19,7 @@ from rewind.checkpoint.repair.validate import examine
 from rewind.errors import FormatTooNew, RewindError, StoreUnavailable
 from rewind.files import fsync_dir
 from rewind.snapshot.trees.tree import MAX_DEPTH
-from rewind.store.blobs import Unreadable, oid_of, pack, unpack
+from rewind.store.blobs import oid_of, pack
 from rewind.store.objects import ObjectStore, remove_database
 from rewind.store.salvage import salvage
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Repaired:
-    """What was wrong, what was brought back and from where, and what every checkpoint still lacks."""
+    """What was wrong, what was brought back and from where, and what each checkpoint still lacks."""
 
     def __init__(self, found: Examined) -> None:
         self.problems: list[Problem] = found.problems
@@ -38,7 +38,7 @@ class Repaired:
         self.rescued: list[tuple[str, str]] = []
         self.lost: dict[str, MissingContent] = {}
         self.missing: set[bytes] = set()  # objects
-        self.remaining: list[Problem] = []  # that are still there
+        self.remaining: list[Problem] = []  # problems that a second look still found
         self.quarantined: list[str] = []
 
     @property
@@ -60,7 +60,8 @@ def repair(state: State, *, dry_run: bool, copies: list[str], progress: Progress
 
 
 def note_damage(state: State, found: Examined) -> None:
-    """After a look without a repair: the next checkpoint stores anew what it meets of it."""
+    """After a check without a repair: remember the damaged objects, so that the next checkpoint stores those
+    that it finds in the project again."""
     if not found.unusable:
         _mark(state, found.affected, _needed(found))
 
@@ -88,15 +89,15 @@ class _Repair:
         self.dry_run = dry_run
         self.copies = copies
         self.progress = progress
-        self.aside = Quarantine(state, dry_run=dry_run)
+        self.quarantine = Quarantine(state, dry_run=dry_run)
         self.wanted: dict[bytes, str] = {}
 
     def run(self) -> None:
         rescued = self.result.rescued
-        rescued += repair_own_files(self.state, self.aside, self.dry_run)
-        done, self.records = repair_records(self.state, self.aside, self.dry_run)
+        rescued += repair_own_files(self.state, self.quarantine, self.dry_run)
+        done, self.records = repair_records(self.state, self.quarantine, self.dry_run)
         rescued += done
-        rescued += repair_archives(self.state, self.records, self.aside, self.copies, self.dry_run)
+        rescued += repair_archives(self.state, self.records, self.quarantine, self.copies, self.dry_run)
         self.found = ObjectStore(self.state.project.path(f"temporary-{os.getpid()}-found.db"), create=True)
         self.salvaged: ObjectStore | None = None
         try:
@@ -106,7 +107,7 @@ class _Repair:
                 if store:
                     store.close()
                     remove_database(store.path)
-        self.result.quarantined = self.aside.names
+        self.result.quarantined = self.quarantine.names
         if not self.dry_run:
             self.state.forget_derived()
             self.state.close()
@@ -117,10 +118,10 @@ class _Repair:
         main = self._usable_store()
         if main is None:
             return
-        rotten = _rotten(main)
-        both = _Both(self.found, main, set(rotten))
+        rotten = {oid: packed for oid, packed, _ in rotten_rows(main) if isinstance(oid, bytes)}
+        both = _FoundOrStored(self.found, main, set(rotten))
         hopeless: set[bytes] = set()
-        for _ in range(MAX_DEPTH + 2):  # a directory that was rescued may name others that are lost
+        for _ in range(MAX_DEPTH + 2):  # a directory that comes back may name others that are lost
             found = Examined()
             left = {oid: "it is damaged" for oid in rotten if not self.found.has(oid)}
             examine_records(self.state, self.records, found, both, deep=True, rotten=left)
@@ -137,7 +138,7 @@ class _Repair:
             self._apply(main, rotten)
 
     def _usable_store(self) -> ObjectStore | None:
-        """The store as it is, or what could be salvaged of it; None when it is not ours to mend."""
+        """The store, or a new one with what was salvaged. None if the store is newer or unavailable."""
         try:
             store = self.state.objects
             if not store.check():
@@ -153,7 +154,7 @@ class _Repair:
         self.result.rescued.append((f"{self.salvaged.count():,} objects", f"out of the damaged {path}"))
         return self.salvaged
 
-    def _search(self, both: _Both) -> None:
+    def _search(self, both: _FoundOrStored) -> None:
         rescue.from_old_pages(self.state, self.wanted, self._keep)
         if self.wanted:
             from_transcripts(self.state, self.records, both, self.wanted, self._keep)
@@ -174,25 +175,27 @@ class _Repair:
 
     def _apply(self, main: ObjectStore, rotten: dict[bytes, bytes]) -> None:
         self.found.commit()
-        main.lost = set(rotten)  # so that what was found takes the place of what is damaged
+        main.lost = set(rotten)  # so that what was found replaces the damaged rows
         for oid, packed in self.found.rows():
             main.put_packed(oid, packed)
         gone = [oid for oid in rotten if not self.found.has(oid)]
         for oid in gone:
-            self.aside.put(f"objects/{oid.hex()}", rotten[oid])
+            data = rotten[oid]  # after damage it may be a text or a number
+            raw = data if isinstance(data, bytes) else str(data).encode()
+            self.quarantine.put(f"objects/{oid.hex()}", raw)
         main.commit()
         main.delete(gone)
         if self.salvaged:
             self._exchange(self.salvaged)
 
     def _exchange(self, store: ObjectStore) -> None:
-        """The new database takes the place of the damaged one, whose WAL must not be read into it."""
+        """Replace the damaged database. Its WAL must not be applied to the new one."""
         path, new = self.state.project.path("objects.db"), store.path
         store.close()
         self.salvaged = None
         for suffix in ("", "-wal", "-journal"):
             if os.path.lexists(path + suffix):
-                self.aside.keep_copy(path + suffix)
+                self.quarantine.keep_copy(path + suffix)
         for suffix in ("-wal", "-shm", "-journal"):
             if os.path.lexists(path + suffix):
                 os.unlink(path + suffix)
@@ -205,8 +208,8 @@ class _Repair:
         fsync_dir(self.state.project.state)
 
 
-class _Both(NamedTuple):
-    """What was found, and the store without what is damaged in it."""
+class _FoundOrStored(NamedTuple):
+    """The objects that were found, and the store without its damaged objects."""
 
     found: ObjectStore
     main: ObjectStore
@@ -217,15 +220,3 @@ class _Both(NamedTuple):
 
     def get(self, oid: bytes) -> bytes:
         return self.found.get(oid) if self.found.has(oid) else self.main.get(oid)
-
-
-def _rotten(store: ObjectStore) -> dict[bytes, bytes]:
-    found = {}
-    for oid, packed in store.rows():
-        try:
-            unpack(oid, packed)
-        except Unreadable:
-            found[oid] = packed
-        except TypeError:
-            continue  # not even bytes; it is missing then
-    return found

@@ -1,4 +1,4 @@
-"""Other copies of a lost object: in what is left of the store, in archives, in the project as it is now."""
+"""Finds other copies of lost objects: on old pages of the store, in archives, in the project as it is now."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rewind.errors import RewindError
 from rewind.snapshot.archive.portable import read_snapshot
 from rewind.snapshot.scan.cache import ScanCache
 from rewind.snapshot.scan.scan import scan
-from rewind.store.blobs import is_whole, oid_of, unpack
+from rewind.store.blobs import oid_of, unpack, unpack_if_whole
 from rewind.store.bundles import member
 from rewind.store.carve import carve
 from rewind.store.salvage import members_in
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from rewind.snapshot.scan.build import Progress
     from rewind.store.salvage import Bundled
 
-    # Takes content that may be wanted, and where it was found; false when it is not wanted.
+    # Takes (id, content, where it was found). False if it is not wanted.
     Keep = Callable[[bytes, bytes, str], bool]
 
 
-class Finder:
-    """Stands in for a store while something is captured or unpacked, and keeps only what is wanted."""
+class RescueSink:
+    """Takes the place of a store while something is captured or unpacked, and keeps only what is wanted."""
 
     in_bulk = False
     added = 0
@@ -62,7 +62,7 @@ class Finder:
 
 
 def from_old_pages(state: State, wanted: dict[bytes, str], keep: Keep) -> None:
-    """Rows on pages that SQLite does not use any more, or does not find."""
+    """Rows on pages that SQLite has freed or cannot reach."""
     path = state.project.path("objects.db")
     bundled: Bundled = {}
     for finder in (carve(path), members_in(path, bundled)):
@@ -70,8 +70,9 @@ def from_old_pages(state: State, wanted: dict[bytes, str], keep: Keep) -> None:
             found = member(packed) if oid in wanted else None
             if found:
                 bundled.setdefault(found.bundle, []).append((oid, found))
-            elif oid in wanted and is_whole(oid, packed):
-                keep(oid, unpack(oid, packed), "from another place in the store")
+            data = unpack_if_whole(oid, packed) if oid in wanted else None
+            if data is not None:
+                keep(oid, data, "from another place in the store")
 
 
 def from_archives(state: State, records: list[Record], copies: list[str], wanted: dict[bytes, str],
@@ -84,21 +85,21 @@ def from_archives(state: State, records: list[Record], copies: list[str], wanted
 
 
 def _unpack(path: str, wanted: dict[bytes, str], keep: Keep) -> None:
-    finder: Any = Finder(wanted, keep, f"from {os.path.basename(path)}")
+    sink: Any = RescueSink(wanted, keep, f"from {os.path.basename(path)}")
     try:
-        found = read_snapshot(path, finder, allow_links_out=True, max_bytes=1 << 50)
+        found = read_snapshot(path, sink, allow_links_out=True, max_bytes=1 << 50)
         if oid_of(found.rules) in wanted:
             keep(oid_of(found.rules), found.rules, f"from {os.path.basename(path)}")
     except (RewindError, OSError):
-        return  # what was taken before is right all the same: its hash says so
+        return  # what was taken before the error is right: its hash was checked
 
 
 def from_project(state: State, wanted: dict[bytes, str], keep: Keep, progress: Progress | None) -> None:
-    """Files, pieces and directories that are in the project now just as they were then."""
-    finder: Any = Finder(wanted, keep, "from the project")
+    """Files, pieces and directories that are in the project unchanged."""
+    sink: Any = RescueSink(wanted, keep, "from the project")
     try:
         rules = state.rules()
-        scan(state.root, rules, ScanCache(None), finder, keep=True, progress=progress)
+        scan(state.root, rules, ScanCache(None), sink, keep=True, progress=progress)
     except (RewindError, OSError):
         return
     blob = rules.to_json()

@@ -1,4 +1,5 @@
-"""Lost parts of a conversation, taken from the transcript, its backups and forks where the hash is right."""
+"""Finds lost parts of a conversation in transcripts, their backups and forks. The hash tells whether a part
+is right."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def transcripts(state: State) -> Iterator[str]:
-    """Every file that may hold what was said in this project, the agents' own first."""
+    """Every file that may hold conversations of this project; the agents' own come first."""
     try:
         yield from (session.path for session in project_sessions(state.area(), home=state.project.home))
     except RewindError:
@@ -47,7 +48,7 @@ def from_transcripts(state: State, records: list[Record], blobs: Blobs, wanted: 
 
 
 def _known(records: list[Record], blobs: Blobs) -> tuple[list[Link], dict[bytes, int]]:
-    """The links that can be read, and where each one that is known of ends."""
+    """The readable links, and the end of every link that a record or another link names."""
     links: dict[bytes, Link] = {}
     ends: dict[bytes, int] = {}
     for record in records:
@@ -92,7 +93,7 @@ def _offer(data: bytes, wanted: dict[bytes, str], keep: Keep) -> None:
 
 def _rebuild(file: BinaryIO, header: int, oid: bytes, end: int, ends: dict[bytes, int],
              keep: Keep) -> None:
-    """A link says what the transcript itself says, but for the link before it: each one is tried."""
+    """Computes a link from the transcript. Only its parent is unknown, so every possible parent is tried."""
     lines = sum(read_at(file, header + at, min(CHUNK, end - at)).count(b"\n") for at in range(0, end, CHUNK))
     before: list[tuple[bytes | None, int]] = [(None, 0)]
     before += [(other, at) for other, at in ends.items() if at < end]

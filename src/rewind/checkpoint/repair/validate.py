@@ -1,4 +1,4 @@
-"""Is everything there that the records promise? What is not is named, with the checkpoints it hurts."""
+"""`rewind validate`: what is wrong with a project's state, and which checkpoints are affected."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def validate(state: State, *, deep: bool, progress: Progress | None = None) -> list[str]:
-    """The problems found, each a sentence; an empty list when all is well."""
+    """The problems, each as a sentence; empty if there are none."""
     return [problem.text for problem in examine(state, deep=deep, progress=progress).problems]
 
 
@@ -53,7 +53,7 @@ def examine(state: State, *, deep: bool, progress: Progress | None = None) -> Ex
             found.problems += [Problem(STORE, text) for text in store.check()]
         examine_records(state, records, found, store, deep=deep, progress=progress)
     except StoreUnavailable:
-        raise  # a full disk is no damage, and says nothing about what is in the store
+        raise  # a full disk is not damage
     except RewindError as error:
         found.unusable = error.message
         found.problems.append(Problem(STORE, error.message))
@@ -61,7 +61,7 @@ def examine(state: State, *, deep: bool, progress: Progress | None = None) -> Ex
 
 
 def renew_index(state: State) -> None:
-    """What is derived is made anew where it is not what it was derived from."""
+    """Delete the derived database if it differs from the records or is damaged; it is then made anew."""
     indexed = dict(state.derived.query("SELECT name, summary FROM records"))
     names = [name for name in state.files.stamps() if name in indexed]
     are_right = all(_is_indexed_right(state, name, indexed[name]) for name in names)
@@ -74,7 +74,7 @@ def _is_indexed_right(state: State, name: str, text: object) -> bool:
     try:
         record = state.files.read(name)
     except RewindError:
-        return True  # then the index has the only other copy
+        return True  # the index has the only other copy of this record
     try:
         return is_broken(record.data) or bool(quickjson.loads(str(text)) == record.data)
     except (ValueError, RecursionError):
@@ -82,7 +82,7 @@ def _is_indexed_right(state: State, name: str, text: object) -> bool:
 
 
 def read_records(state: State) -> tuple[list[Record], dict[str, RewindError]]:
-    """The records themselves and not what the index says, oldest first; and those that cannot be read."""
+    """The records as their files have them, not as the index does, oldest first; and the unreadable ones."""
     records, damaged = [], {}
     for name in state.files.stamps():
         try:
@@ -116,5 +116,5 @@ def _check_monitor(state: State) -> list[Problem]:
     try:
         missed = check_now(state)
     except (RewindError, OSError):
-        return []  # what is wrong with the store is found below
+        return []  # problems of the store are found later
     return [Problem(MONITOR, missed_text(missed))] if missed else []

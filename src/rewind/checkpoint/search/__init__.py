@@ -1,1 +1,1 @@
-"""Searching checkpoints: by text and by path."""
+"""Searches checkpoints: by text and by path."""

@@ -1,5 +1,5 @@
-"""Where a text occurs in the files of checkpoints. Each version of a file is looked at once, in the newest
-checkpoint that has it."""
+"""Finds a text in the files of checkpoints. Each version of a file is searched once, in the newest checkpoint
+that has it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rewind.snapshot.trees.content import whole
 from rewind.snapshot.trees.tree import DIR, FILES, TreeEntry
 
 _LARGEST = 2 << 20
-_LONGEST = 400  # of a line, characters that are told
+_LONGEST = 400  # characters of a line
 
 
 class CodeFound:
@@ -29,7 +29,7 @@ class CodeFound:
 
 def search_code(state: State, text: str, *, any_case: bool = False,
                 damaged: dict[str, RewindError] | None = None) -> Iterator[CodeFound]:
-    """Newest checkpoint first. What cannot be read goes to `damaged`."""
+    """Newest checkpoint first. Unreadable checkpoints go to `damaged`."""
     wanted = text.encode("utf-8", "surrogateescape")
     seen: set[tuple[bytes, bytes]] = set()  # (path, tree or content)
     for record in state.timeline.shown():
@@ -60,7 +60,7 @@ def _unseen(source: Source, root: bytes, seen: set[tuple[bytes, bytes]]) -> Iter
 
 def _in_file(record: Record, path: bytes, source: Source, entry: TreeEntry, wanted: bytes,
              any_case: bool) -> Iterator[CodeFound]:
-    if entry.size > _LARGEST or entry.kind == b"l":
+    if entry.size > _LARGEST:
         return
     data = whole(entry, source.blobs)
     if is_binary(data) or not _holds(data, wanted, any_case):

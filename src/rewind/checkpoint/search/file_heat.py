@@ -12,17 +12,18 @@ from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source
 from rewind.errors import StoreDamaged
 from rewind.snapshot.trees.change import Paths, differences
+from rewind.snapshot.trees.listing import every_path
 from rewind.snapshot.trees.tree import DIR, Tree
 
 
 class Heat:
-    """`times` and `last` are by path, those of files that are gone included."""
+    """`times` and `last` are by path, and include files that are gone."""
 
     def __init__(self) -> None:
         self.times: dict[bytes, int] = {}
         self.last: dict[bytes, Record] = {}
-        self.gone: set[bytes] = set()  # not there any more at the checkpoint
-        self.complete = True  # false: there was no time to look at the oldest ones
+        self.gone: set[bytes] = set()  # files that no longer exist at the checkpoint
+        self.complete = True  # False if the oldest checkpoints were not compared in time
 
     def add(self, path: bytes, record: Record, is_gone: bool) -> None:
         """From the newest to the oldest."""
@@ -34,10 +35,10 @@ class Heat:
 
 
 def file_heat(state: State, name: str, patience: float) -> Heat:
-    """What is in the first checkpoint has not changed yet. One that is damaged is passed over."""
+    """Files of the first checkpoint have not changed yet. Damaged checkpoints are skipped."""
     parents, found = lineage(state), Heat()
     until = time.monotonic() + patience
-    known: dict[bytes, Tree] = {}  # one for all: most directories are the same in most checkpoints
+    known: dict[bytes, Tree] = {}  # shared, because most directories are the same in most checkpoints
     newer: Record | None = None
     for record in parents.line(name):
         if time.monotonic() > until:
@@ -47,9 +48,20 @@ def file_heat(state: State, name: str, patience: float) -> Heat:
             if newer:
                 _compare(state, record, newer, known, found)
         except StoreDamaged:
-            continue
+            if newer and _is_readable(state, newer, known):
+                continue
         newer = record
     return found
+
+
+def _is_readable(state: State, record: Record, known: dict[bytes, Tree]) -> bool:
+    try:
+        with Source(state, record) as source:
+            for _ in every_path(record.tree, _trees(source, known)):
+                pass
+    except StoreDamaged:
+        return False
+    return True
 
 
 def _compare(state: State, old: Record, new: Record, known: dict[bytes, Tree], found: Heat) -> None:

@@ -1,5 +1,5 @@
-"""What changed a path: which checkpoints and operations, newest first, and after which prompt; and which rows
-of the map."""
+"""What changed a path: which checkpoints and operations, newest first, and after which prompt. And which rows
+of the map changed one of several paths."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 
 class LogEntry:
-    """A checkpoint in which a path is not as it was in the one it came from, or an operation that put another
-    version there. To be used before the next is asked for: its content is open until then."""
+    """A checkpoint in which a path differs from the parent, or an operation that restored another version.
+    Its content can be read until the next entry is fetched."""
 
     def __init__(self, record: Record, changes: list[Changed], read_old: Read, read_new: Read,
                  prompt: LastPrompt | None, operation: Operation | None = None) -> None:
@@ -52,7 +52,7 @@ class LogEntry:
 
 
 def file_log(state: State, path: bytes, damaged: dict[str, RewindError]) -> Iterator[LogEntry]:
-    """What cannot be read goes to `damaged` and is passed over."""
+    """Skips unreadable checkpoints and adds them to `damaged`."""
     prompts = LastPrompts(state)
     for _, record, before, op in sorted(_pairs(state, path, damaged), key=lambda row: row[0], reverse=True):
         with ExitStack() as stack:
@@ -69,39 +69,39 @@ def file_log(state: State, path: bytes, damaged: dict[str, RewindError]) -> Iter
 
 
 def _pairs(state: State, path: bytes, damaged: dict[str, RewindError]) -> list[Row]:
-    """(order, record, what it is compared with, operation), wherever the path is not the same in both.
+    """(order, record, the record to compare with, operation) wherever the path differs between the two.
 
-    Restores put files back, so a backup is worth a line only where it holds what no checkpoint has.
+    A backup is only listed if it holds a version that no earlier checkpoint has.
     """
-    parents, marks = lineage(state), Marks(state, path, damaged)
+    parents, states = lineage(state), PathStates(state, path, damaged)
     found: list[Row] = []
     seen = {b""}
     for record in state.timeline.all():
-        mark = marks.of(record)
-        if record.data.get("imported") or mark is None:
-            continue  # never a state of this project, or not readable
-        parent = _readable(parents.parent(record.name), parents, marks)
-        before = marks.of(parent) if parent else b""
-        if mark != before and not (record.kind == "backup" and mark in seen):
+        now = states.of(record)
+        if record.data.get("imported") or now is None:
+            continue  # it was never a state of this project, or it is not readable
+        parent = _readable(parents.parent(record.name), parents, states)
+        before = states.of(parent) if parent else b""
+        if now != before and not (record.kind == "backup" and now in seen):
             found.append(((record.sequence, 0), record, parent, None))
-        seen.add(mark)
+        seen.add(now)
     for number, op in enumerate(state.operations().mine(), 1):
         old, new = parents.records.get(op.before), parents.records.get(op.checkpoint)
         concerned = op.ended and (op.paths is None or not path or Paths(op.paths).touches(path))
-        if concerned and old and new and marks.differ(old, new):
+        if concerned and old and new and states.differ(old, new):
             found.append(((op.sequence, number), new, old, op))
     return found
 
 
-def _readable(parent: Record | None, parents: Lineage, marks: Marks) -> Record | None:
+def _readable(parent: Record | None, parents: Lineage, states: PathStates) -> Record | None:
     """The nearest ancestor that is not damaged."""
-    while parent and marks.of(parent) is None:
+    while parent and states.of(parent) is None:
         parent = parents.parent(parent.name)
     return parent
 
 
-class Marks:
-    """What the path is in each checkpoint, asked once."""
+class PathStates:
+    """The state of a path in each checkpoint, read once."""
 
     def __init__(self, state: State, path: bytes, damaged: dict[str, RewindError]) -> None:
         self._state = state
@@ -116,15 +116,15 @@ class Marks:
     def of(self, record: Record) -> bytes | None:
         if record.name not in self._known:
             try:
-                self._known[record.name] = _mark(self._state, record, self._path)
+                self._known[record.name] = _state_of(self._state, record, self._path)
             except StoreDamaged as error:
                 self._damaged[record.name] = error
                 self._known[record.name] = None
         return self._known[record.name]
 
 
-def _mark(state: State, record: Record, path: bytes) -> bytes:
-    """The same where the path is the same; empty where it is not there."""
+def _state_of(state: State, record: Record, path: bytes) -> bytes:
+    """Equal if the path is the same in two checkpoints; empty if it does not exist."""
     if not path:
         return record.tree
     with Source(state, record) as source:
@@ -140,10 +140,10 @@ def _changes(old: Source | None, new: Source, path: bytes) -> list[Changed]:
 # several paths
 
 def touching(state: State, rows: list[MapRow], paths: list[bytes]) -> list[MapRow]:
-    """Those of the rows of the map that changed one of these paths."""
+    """The rows of the map that changed one of these paths."""
     from functools import cache
 
-    marks, wanted, find = _marks(state, paths), Paths(paths), cache(state.files.find)
+    states, wanted, find = _states_of(state, paths), Paths(paths), cache(state.files.find)
     found = []
     for row in rows:
         if row.op:
@@ -152,22 +152,22 @@ def touching(state: State, rows: list[MapRow], paths: list[bytes]) -> list[MapRo
         else:
             before, after = row.before.name if row.before else "", row.after.name if row.after else ""
         new = find(after)
-        if new and _differ(marks, find(before), new):
+        if new and _differ(states, find(before), new):
             found.append(row)
     return found
 
 
 def checkpoints_touching(state: State, records: list[Record], paths: list[bytes]) -> list[Record]:
-    """Those in which a path is not as it was in the one they came from."""
+    """The checkpoints in which one of the paths differs from the parent."""
     parents = lineage(state)
-    marks = _marks(state, paths)
-    return [record for record in records if _differ(marks, parents.parent(record.name), record)]
+    states = _states_of(state, paths)
+    return [record for record in records if _differ(states, parents.parent(record.name), record)]
 
 
-def _differ(marks: list[Marks], old: Record | None, new: Record) -> bool:
-    return any((one.of(old) if old else b"") != one.of(new) for one in marks)
+def _differ(states: list[PathStates], old: Record | None, new: Record) -> bool:
+    return any((one.of(old) if old else b"") != one.of(new) for one in states)
 
 
-def _marks(state: State, paths: list[bytes]) -> list[Marks]:
+def _states_of(state: State, paths: list[bytes]) -> list[PathStates]:
     damaged: dict[str, RewindError] = {}
-    return [Marks(state, path, damaged) for path in paths]
+    return [PathStates(state, path, damaged) for path in paths]

@@ -1,5 +1,6 @@
-"""One path of a shared checkpoint as JSON, and back. What comes back was written by a stranger: every path,
-link and number is looked at here, before anything else sees it.
+"""One path of a shared checkpoint, and the JSON that stands for it.
+
+`decode_entry` reads what a stranger wrote, so it checks every path, link and number.
 
     ["f", PATH, MODE, SIZE, DIGEST]   a file
     ["l", PATH, TARGET]               a symbolic link
@@ -14,7 +15,6 @@ from typing import Any
 
 from rewind.checkpoint.records.record import is_hex
 from rewind.checkpoint.share.giving.left_out import is_own
-from rewind.checkpoint.share.giving.outgoing import DELETED, OutEntry
 from rewind.checkpoint.share.path_names import text_of
 from rewind.snapshot.trees.tree import (
     CHUNKED,
@@ -29,7 +29,6 @@ from rewind.snapshot.trees.tree import (
 )
 from rewind.store.blobs import CHUNK
 
-_LETTERS = {"file": "f", "link": "l", "dir": "d", "left-out": "u", DELETED: "x"}
 _LENGTHS = {"f": (5,), "l": (3,), "d": (3, 4), "u": (3,), "x": (2,)}
 _REASON = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 _LONGEST_NAME = 255
@@ -37,9 +36,9 @@ MAX_SIZE = 1 << 42
 FORMAT = 1  # of all that is shared or pushed
 
 
-class InEntry:
-    """A path, and what it stands for: `entry` is None where it is deleted. `partial` goes with a directory,
-    whose entry has no tree yet."""
+class SharedEntry:
+    """A path and its entry, which is None if the path was deleted. `partial` says why not all of a directory
+    is listed. A directory that was decoded has no tree yet: its entries follow."""
 
     __slots__ = ("entry", "partial", "path")
 
@@ -49,19 +48,22 @@ class InEntry:
         self.partial = partial
 
 
-def encode_entry(entry: OutEntry) -> list[Any]:
-    letter, path = _LETTERS[entry.kind], text_of(entry.path)
-    if letter == "f":
-        return [letter, path, entry.mode, entry.size, entry.digest]
-    if letter == "l":
-        return [letter, path, text_of(entry.target)]
-    if letter == "d":
-        return [letter, path, entry.mode, *([entry.partial] if entry.partial else [])]
-    return [letter, path, entry.left_out] if letter == "u" else [letter, path]
+def encode_entry(shared: SharedEntry) -> list[Any]:
+    path, entry = text_of(shared.path), shared.entry
+    if entry is None:
+        return ["x", path]
+    if entry.kind == UNCOVERED:
+        return ["u", path, entry.ref.decode("ascii", "replace")]
+    if entry.kind == LINK:
+        return ["l", path, text_of(entry.ref)]
+    if entry.kind == DIR:
+        partial = [shared.partial.decode("ascii", "replace")] if shared.partial else []
+        return ["d", path, entry.mode, *partial]
+    return ["f", path, entry.mode, entry.size, entry.ref.hex()]
 
 
-def decode_entry(value: Any) -> InEntry:
-    """Raises ValueError with the reason when it is no good."""
+def decode_entry(value: Any) -> SharedEntry:
+    """Raises ValueError with the reason if the entry is refused."""
     if not isinstance(value, list) or not value or not isinstance(value[0], str):
         raise ValueError("an entry of it is malformed")
     letter = value[0]
@@ -69,16 +71,16 @@ def decode_entry(value: Any) -> InEntry:
         raise ValueError(f"an entry of it has the unknown kind {letter!a:.20}")
     path = _path(value[1], may_be_top=letter == "d" and len(value) == 4)
     if letter == "x":
-        return InEntry(path, None)
+        return SharedEntry(path, None)
     if letter == "u":
-        return InEntry(path, TreeEntry(UNCOVERED, 0, 0, _reason(value[2])))
+        return SharedEntry(path, TreeEntry(UNCOVERED, 0, 0, _reason(value[2])))
     if letter == "l":
-        return InEntry(path, _link(path, value[2]))
+        return SharedEntry(path, _link(path, value[2]))
     mode = _number(value[2], 0o7777)
     if letter == "d":
-        return InEntry(path, TreeEntry(DIR, mode, 0, b""), _reason(value[3]) if len(value) == 4 else b"")
+        return SharedEntry(path, TreeEntry(DIR, mode, 0, b""), _reason(value[3]) if len(value) == 4 else b"")
     size = _number(value[3], MAX_SIZE)
-    return InEntry(path, TreeEntry(FILE if size <= CHUNK else CHUNKED, mode, size, digest_of(value[4])))
+    return SharedEntry(path, TreeEntry(FILE if size <= CHUNK else CHUNKED, mode, size, digest_of(value[4])))
 
 
 def _path(value: Any, may_be_top: bool) -> bytes:
@@ -89,7 +91,7 @@ def _path(value: Any, may_be_top: bool) -> bytes:
         raise ValueError(f"the path {value!a:.200} is absolute")
     parts = path.split(b"/")
     if b"\0" in path or any(map(unsafe_name, parts)):
-        raise ValueError(f"the path {value!a:.200} may not be there")
+        raise ValueError(f"the path {value!a:.200} is not allowed")
     if is_own(path):
         raise ValueError(f"the path {value!a:.200} belongs to Rewind itself")
     if len(parts) > MAX_DEPTH + 1 or max(map(len, parts)) > _LONGEST_NAME:

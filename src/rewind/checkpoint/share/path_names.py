@@ -1,4 +1,4 @@
-"""Names of files as they go from one machine to another: as text, and where two of them are one."""
+"""Names of files for other machines: as text, and which of them clash on other file systems."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ def text_of(raw: bytes) -> str:
 
 
 def case_clashes(entries: dict[bytes, TreeEntry]) -> list[tuple[bytes, bytes]]:
-    """Names of different things that are one name on many file systems, as `A` and `a`: a link by the one
-    would lead what is written by the other elsewhere. Two files or two directories do no harm."""
+    """Pairs of names, such as `A` and `a`, that are the same on many file systems. If one is a link, what is
+    written under the other would go elsewhere. Two files or two directories do no harm."""
     held = [name for name, entry in entries.items() if entry.kind != UNCOVERED]
     folded = {name: _folded(name) for name in held}
     if len(set(folded.values())) == len(folded):

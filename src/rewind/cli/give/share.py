@@ -121,7 +121,7 @@ def _tell_secrets(sharing: Sharing, args: Args) -> None:
     lines = [f"{shown(one.path)}{f':{number}' if number else ''}: {kind}" for one in sharing.secret_files
              for kind, number in one.kinds]
     lines += [f"turn {said.turn or '?'}, line {said.line} of the conversation: {said.kind}"
-              for _, said in sharing.secrets_said]
+              for _, said in sharing.conversation_secrets]
     if not lines:
         return
     note("Secrets that will be shared:" if args.with_secrets
@@ -131,7 +131,7 @@ def _tell_secrets(sharing: Sharing, args: Args) -> None:
 
 def _json(sharing: Sharing, args: Args, written: int | None) -> ShareJson:
     said: list[SecretInLine] = [{"session": session, "turn": one.turn or None, "line": one.line,
-                                 "kind": one.kind} for session, one in sharing.secrets_said]
+                                 "kind": one.kind} for session, one in sharing.conversation_secrets]
     return {"what": sharing.selection.label, "file": args.file, "bytes": written,
             "checkpoints": [one.record.name for one in sharing.package.checkpoints],
             "conversations": [{"session": c.session, "agent": c.agent, "turns": c.turns, "lines": c.lines}

@@ -1,1 +1,1 @@
-"""Which futures there are, their directories, and how far each has come."""
+"""The futures of a project: their directories, and how far each has come."""

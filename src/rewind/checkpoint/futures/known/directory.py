@@ -1,4 +1,4 @@
-"""The directory of a future: a place of the project, with git a linked work tree on a detached HEAD."""
+"""The directory of a future: a place of the project, and in a git repository a linked work tree."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _STAGING = b".rewind-tmp-"
 
 
 def commit_for(state: State, record: Record) -> str | None:
-    """The commit that HEAD named when the checkpoint was made, or names now; None where a linked work tree
-    cannot be had: without git, without a commit, or in a directory below the repository's top."""
+    """The commit that was checked out at the checkpoint, or else is now. None if a linked work tree cannot be
+    made: without git, without a commit, or if the project is not the repository's top directory."""
     top = work_tree_top(state.root)
     if top is None or os.path.realpath(top) != os.path.realpath(state.root):
         return None
@@ -42,8 +42,8 @@ def commit_for(state: State, record: Record) -> str | None:
 
 
 def make_place(state: State, commit: str | None, folder: str, name: str = "") -> Project:
-    """An empty directory that is a place of the project, a linked work tree of git where there is a `commit`;
-    `name` is that of one that was there before."""
+    """An empty directory that is a place of the project. With a `commit` it is a linked work tree. `name` is
+    the place's name if it existed before."""
     os.makedirs(os.path.dirname(folder), exist_ok=True)
     if commit is None:
         os.makedirs(folder, exist_ok=True)
@@ -59,7 +59,7 @@ def make_place(state: State, commit: str | None, folder: str, name: str = "") ->
 
 
 def _remember(state: State, project: Project) -> None:
-    """Without git nothing in the directory says whose place it is."""
+    """Remember the place in the index. Without git, nothing in the directory says whose place it is."""
     def put(entry: KnownStore) -> None:
         places = entry.get("places")
         entry["places"] = {**(places if isinstance(places, dict) else {}), project.root: project.place}
@@ -68,22 +68,22 @@ def _remember(state: State, project: Project) -> None:
 
 
 def forget_place(state: State, root: str) -> None:
-    """Git forgets its work tree, and the index the directory, whichever of them knew it."""
+    """Remove the directory from git's work trees and from the index."""
     def put(entry: KnownStore) -> None:
         places = entry.get("places")
         if isinstance(places, dict):
             entry["places"] = {path: name for path, name in places.items() if path != root}
 
-    # Whoever removes a fork from within stands in a directory that is gone by now.
+    # If a fork is removed from within, the current directory no longer exists.
     top = next((one for one in (state.root, os.fsencode(state.project.main)) if os.path.isdir(one)), None)
     if top is not None and work_tree_top(top) is not None:
-        # Twice, because git locks a work tree while it makes it, and may have been killed at that.
+        # `--force` twice: git locks a work tree while it makes it, and may have been killed then.
         Git(top).ask("worktree", "remove", "--force", "--force", root)
     change(state.project.home, state.store_info["id"], put)
 
 
 def work_trees(state: State) -> dict[str, str]:
-    """Name -> directory of git's notes about linked work trees."""
+    """Name -> git's directory with the data of a linked work tree."""
     found = Git(state.root).ask("rev-parse", "--git-common-dir") if work_tree_top(state.root) else None
     top = os.path.join(os.fsdecode(state.root), os.fsdecode((found or b"").rstrip(b"\n")), "worktrees")
     names = os.listdir(top) if found and os.path.isdir(top) else []
@@ -91,15 +91,15 @@ def work_trees(state: State) -> dict[str, str]:
 
 
 def forget_broken(state: State, folder: str, known: list[str]) -> None:
-    """What a git that was killed left of its note about this work tree: with half of one, every
-    `git worktree` in the repository fails. `known` are the notes from before, which are not ours."""
+    """Delete the incomplete data of this work tree that a killed git left: with it, every `git worktree` in
+    the repository fails. `known` are the work trees from before, which are not ours."""
     for name, path in work_trees(state).items():
         ours = name not in known and name.startswith(os.path.basename(folder)) and not os.path.islink(path)
-        if ours and _said_in(os.path.join(path, "gitdir")) in ("", os.path.join(folder, ".git")):
+        if ours and _first_text_of(os.path.join(path, "gitdir")) in ("", os.path.join(folder, ".git")):
             shutil.rmtree(path)
 
 
-def _said_in(path: str) -> str:
+def _first_text_of(path: str) -> str:
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
             return file.read(1 << 14).strip()
@@ -107,21 +107,22 @@ def _said_in(path: str) -> str:
         return ""
 
 
-def clear(folder: str, *, keep: bool = False) -> None:
-    """Delete a directory, read-only parts of it as well; `keep` empties it. What a link leads to stays."""
+def delete_directory(folder: str, *, keep_empty: bool = False, ignore_errors: bool = False) -> None:
+    """Read-only parts as well; symbolic links are not followed. `keep_empty` leaves an empty directory."""
     for at, dirs, _ in os.walk(folder):
         for path in (os.path.join(at, name) for name in dirs):
             if not os.path.islink(path):
                 os.chmod(path, 0o700)
     if os.path.isdir(folder):
         os.chmod(folder, 0o700)
-        shutil.rmtree(folder)
-    if keep:
+        shutil.rmtree(folder, ignore_errors=ignore_errors)
+    if keep_empty:
         os.mkdir(folder)
 
 
 def foreign_file(state: State, record: Record, folder: str, place: str) -> str:
-    """The first file in it that is not as the checkpoint has it; empty: deleting it loses nothing."""
+    """The first file in it that the checkpoint does not have like this; empty if deleting it loses
+    nothing."""
     found = [path for path, old, new in _differences(state, record, folder, place)
              if new and new.kind in (*FILES, UNCOVERED) and not (old and old.same_content(new))]
     return os.fsdecode(min(found)) if found else ""
@@ -133,14 +134,14 @@ def is_as(state: State, record: Record, folder: str, place: str) -> bool:
 
 def _differences(state: State, record: Record, folder: str,
                  place: str) -> list[tuple[bytes, TreeEntry | None, TreeEntry | None]]:
-    """Between the checkpoint and the directory. A directory that is in no checkpoint does not count."""
+    """Between the checkpoint and the directory. A directory that no checkpoint captures does not count."""
     project = state.project
     there = State(Project(folder, project.state, project.home, place, project.main))
     try:
         snapshot = scan(there.root, there.rules(), ScanCache(None), there.objects, keep=False)
         with Source(there, record) as source:
             found = list(differences(record.tree, source.tree, snapshot.root, snapshot.tree, Paths()))
-        # Of what is not captured the trees say nothing.
+        # The trees do not show changes of what is not captured.
         found += [(path, None, TreeEntry(UNCOVERED, 0, 0, reason))
                   for path, reason in uncovered(snapshot.root, snapshot.tree) if is_file(there.root, path)]
     finally:

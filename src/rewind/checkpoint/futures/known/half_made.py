@@ -1,5 +1,5 @@
-"""Futures that are being made: a note says so before the first directory, and goes when all of it is there.
-A note that a killed process left behind is how `rewind forks` knows what to offer for removal."""
+"""Futures that are being made. A note is written before the first directory is made, and deleted when all is
+done. From a note that a killed process left, `rewind forks` knows what can be removed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from rewind import jsonfile
 from rewind.checkpoint.futures.known.directory import (
-    clear,
+    delete_directory,
     foreign_file,
     forget_broken,
     forget_place,
@@ -17,7 +17,7 @@ from rewind.checkpoint.futures.known.directory import (
 from rewind.checkpoint.project.identity import sweep_place
 from rewind.checkpoint.project.state import State
 from rewind.errors import WorkNotSaved
-from rewind.files import fsync_dir, make_private_dir
+from rewind.files import make_private_dir
 from rewind.transcript.write.content import new_session_id
 
 if TYPE_CHECKING:
@@ -28,20 +28,20 @@ _MAX_BYTES = 1 << 16
 
 
 class HalfMade(TypedDict, total=False):
-    """A note; of one that was read, the first four are texts."""
+    """A note. In one that was read, the first four are texts."""
 
-    sessionId: str  # of the note
+    sessionId: str  # the id of the note
     name: str
     dir: str
     point: str
     again: str
-    existed: bool  # whether the directory was there
-    workTrees: list[str]  # git's notes from before
+    existed: bool  # whether the directory existed before
+    workTrees: list[str]  # git's linked work trees from before
 
 
 class Making:
-    """`with Making(state, name, folder, checkpoint):` around the making. What fails is cleared away. `again`
-    is the session of one that was removed and comes back."""
+    """`with Making(state, name, folder, checkpoint):` around the work. If it fails, everything is cleared
+    away. `again` is the session of a removed future that is being brought back."""
 
     def __init__(self, state: State, name: str, folder: str, checkpoint: str, again: str = "") -> None:
         self.state = state
@@ -54,7 +54,6 @@ class Making:
         make_private_dir(os.path.dirname(self.path))
         _sweep_drafts(os.path.dirname(self.path))
         jsonfile.write(self.path, self.note)
-        fsync_dir(os.path.dirname(self.path))
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if error is not None:
@@ -63,14 +62,14 @@ class Making:
 
 
 def _sweep_drafts(folder: str) -> None:
-    """What a process left that was killed while it wrote its note. The caller holds the lock."""
+    """Delete drafts of notes that killed processes left. The caller holds the lock."""
     for name in os.listdir(folder):
         if name.endswith(".tmp"):
             os.unlink(os.path.join(folder, name))
 
 
 def half_made(state: State) -> list[HalfMade]:
-    """The notes of processes that were killed. While one is at work, it may be its own."""
+    """The notes of killed processes. Empty while a process is at work, because the note may be its own."""
     found = [note for note in _notes(state) if not _is_whole(state, note)]
     working = bool(found) and state.lock_now_ns is None and state.is_busy()
     return [] if working else found
@@ -95,7 +94,7 @@ def _path_of(state: State, session: str) -> str:
 
 
 def _is_whole(state: State, note: HalfMade) -> bool:
-    """Killed after the last step: what was noted last is there, and the conversation that it names."""
+    """Whether the process was killed after the last step: everything that the note describes exists."""
     known = _known_fork_at(state, note["dir"])
     path = str((known or {}).get("path") or "")
     return bool(known) and os.path.isdir(note["dir"]) and (not path or os.path.lexists(path))
@@ -107,7 +106,7 @@ def _known_fork_at(state: State, folder: str) -> KnownFork | None:
 
 
 def remove_half_made(state: State, note: HalfMade, *, force: bool = False) -> None:
-    """The caller holds the lock. A file that somebody else put there stays, and all the rest with it."""
+    """The caller holds the lock. If somebody put another file there, nothing is deleted."""
     found = "" if force or not os.path.isdir(note["dir"]) else foreign_file(
         state, state.files.read(note["point"]), note["dir"], note["sessionId"])
     if found:
@@ -117,12 +116,12 @@ def remove_half_made(state: State, note: HalfMade, *, force: bool = False) -> No
 
 
 def _clear_away(state: State, note: HalfMade) -> None:
-    """Half a directory is of no use. What was there before, an empty directory, stays."""
+    """Delete the half-made directory; an empty directory that existed before stays."""
     forget_place(state, note["dir"])
     _mend_git(state, note)
     for place in state.places():
         sweep_place(state.dir_of(place))
-    clear(note["dir"], keep=bool(note.get("existed")))
+    delete_directory(note["dir"], keep_empty=bool(note.get("existed")))
     known = _known_fork_at(state, note["dir"])
     if known and note.get("again"):
         state.forks().change(known["sessionId"], {"removed": note["point"]})
@@ -137,8 +136,8 @@ def _mend_git(state: State, note: HalfMade) -> None:
 
 
 def sweep(state: State) -> None:
-    """Notes of what became whole all the same, and what keeps git from making another; the caller holds the
-    lock."""
+    """Delete the notes of futures that are complete, and incomplete data of git that would keep it from
+    making another work tree. The caller holds the lock."""
     for note in _notes(state):
         if _is_whole(state, note):
             os.unlink(_path_of(state, note["sessionId"]))

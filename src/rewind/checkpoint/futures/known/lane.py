@@ -27,7 +27,7 @@ _SHORTEST = 6  # of a session's id that names it
 
 
 class Lane:
-    """One future, as `branches.json` knows it."""
+    """One future, as `branches.json` has it."""
 
     def __init__(self, known: KnownFork) -> None:
         self.known_fork = known
@@ -40,7 +40,7 @@ class Lane:
         self.turns: int | None = None  # since it was forked
         self.changes: Changes | None = None  # since it was forked, up to its last checkpoint
         self.tip = ""
-        self.half_made: HalfMade | None = None  # the note of the process that made it and was killed
+        self.half_made: HalfMade | None = None  # the note of the process that was killed while making it
 
     @property
     def name(self) -> str:
@@ -48,13 +48,13 @@ class Lane:
 
     @property
     def half_removed(self) -> bool:
-        """Killed while it was removed: the rest of its directory is still on the disk."""
+        """Its removal was killed: a part of its directory is still on the disk."""
         fork = self.known_fork
         return bool(fork.get("removed") and (fork.get("aside") or fork.get("clearing")))
 
     @property
     def state(self) -> str:
-        """What it is doing, in a word."""
+        """Its state in one word."""
         if self.half_made:
             return "half-made"
         if self.half_removed:
@@ -68,7 +68,7 @@ class Lane:
 
 
 def lanes(state: State) -> list[Lane]:
-    """Oldest first, without looking closer; last what was never finished."""
+    """Oldest first; unfinished ones come last. `read_progress` adds the details."""
     unfinished = [_half_made_lane(note) for note in half_made(state)]
     folders = {lane.dir for lane in unfinished}
     known = [Lane(one) for one in state.forks().all if _is_lane(one)]
@@ -78,7 +78,8 @@ def lanes(state: State) -> list[Lane]:
 
 
 def _is_lane(known: KnownFork) -> bool:
-    """Not a fork of its conversation, which is for the same directory: that began with no checkpoint."""
+    """Whether a fork is a future. A fork of a future's conversation is for the same directory, but has no
+    checkpoint that it was made from."""
     return bool(known.get("dir") and known.get("point")) and known.get("place") not in (None, MAIN)
 
 
@@ -90,13 +91,13 @@ def _half_made_lane(note: HalfMade) -> Lane:
 
 
 def removed_lanes(state: State) -> list[Lane]:
-    """Those that `forks undelete` brings back, one included that was killed at it."""
+    """The futures that `forks undelete` can bring back, including one whose undelete was killed."""
     return [lane for lane in map(Lane, filter(_is_lane, state.forks().all))
             if lane.known_fork.get("removed") or interrupted(state, UNDELETE, lane.session_id)]
 
 
 def interrupted(state: State, command: str, session: str) -> Operation | None:
-    """What a killed process began to do to this one."""
+    """The operation on this future that a killed process began."""
     op = state.interrupted()
     ours = op and op.command == command and any(
         one.get("sessionId") == session and one.get("dir") for one in op.effects)
@@ -144,7 +145,7 @@ class OpenPlace:
 
 
 def read_progress(state: State, lane: Lane) -> Lane:
-    """How far it has come: turns, changes, whether somebody is at work."""
+    """Add how far it has come: turns, changes, whether somebody is at work."""
     if lane.half_made or lane.half_removed:
         return lane
     with OpenPlace(state, lane) as there:
@@ -162,7 +163,7 @@ def read_progress(state: State, lane: Lane) -> Lane:
 
 
 def session_of(state: State, lane: Lane) -> SessionFile | None:
-    """Its conversation, wherever the client has moved it to; of a fork without one, the latest one there."""
+    """Its conversation, even if the client moved the file. If it began without one, the latest one there."""
     if not lane.known_fork.get("path"):
         return next(iter(latest_sessions(state.area(), home=state.project.home)), None)
     profile = profile_named(str(lane.known_fork.get("agent")), state.project.home)
@@ -174,7 +175,7 @@ def session_of(state: State, lane: Lane) -> SessionFile | None:
 
 
 def resume_in(state: State, lane: Lane) -> str:
-    """The command that goes on with its conversation, or begins one there."""
+    """The command that continues its conversation, or begins one there."""
     from shlex import quote
 
     from rewind.checkpoint.conversations.bring_back import resume_command

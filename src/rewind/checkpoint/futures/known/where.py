@@ -14,7 +14,7 @@ MOST = 20  # at once
 
 
 def names_for(wanted: str, count: int, taken: set[str]) -> list[str]:
-    """`wanted` or `fork`, with a number behind where there are several or the name is taken."""
+    """`wanted` or `fork`, with a number if there are several or the name is taken."""
     if not 1 <= count <= MOST:
         raise UsageError(f"Cannot make {count} forks at once.", hint=f"Use a number from 1 to {MOST}.")
     base = " ".join(wanted.split()) or "fork"
@@ -23,7 +23,7 @@ def names_for(wanted: str, count: int, taken: set[str]) -> list[str]:
                          hint="Use letters, digits, dots, dashes and underscores.")
     if wanted and count == 1:
         if base in taken:
-            raise RewindError(f"There is a fork called {base} already.",
+            raise RewindError(f"A fork called {base} already exists.",
                               hint="Choose another name; `rewind forks` shows them.")
         return [base]
     found: list[str] = []
@@ -37,7 +37,7 @@ def names_for(wanted: str, count: int, taken: set[str]) -> list[str]:
 
 
 def folders_for(state: State, to: str, names: list[str]) -> list[str]:
-    """Beside the project, `PROJECT-NAME`; with `to` just there, or below it where there are several."""
+    """`PROJECT-NAME` beside the project; or `to`, or directories below `to` if there are several."""
     root = state.project.root
     if to and len(names) == 1:
         folders = [os.path.realpath(to)]
@@ -62,14 +62,14 @@ def _check(state: State, folder: str) -> None:
 
 
 def place_at(state: State, folder: str) -> Project | None:
-    """The place that a directory is, if it is one of this project."""
+    """The place of this project that a directory is, if it is one."""
     found = find_project(folder, state.project.home)
     ours = found and found.root == os.path.realpath(folder) and found.state == state.project.state
     return found if ours else None
 
 
 def plain_place(state: State, folder: str, name: str = "") -> Project:
-    """A place that no git work tree names; called as its directory is, with a number where that is taken."""
+    """A place without a git work tree. It has the name of its directory, with a number if that is taken."""
     kept = "".join(c if c in _SAFE and c != "." else "-" for c in os.path.basename(folder))[:_LONGEST - 10]
     base, number, taken = kept or "fork", 1, set(state.places())
     found = name or base

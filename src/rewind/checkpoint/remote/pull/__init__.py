@@ -1,1 +1,1 @@
-"""Fetching what others have sent, and taking it over."""
+"""Fetches what others have pushed, and adds it to the project."""

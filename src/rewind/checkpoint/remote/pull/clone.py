@@ -1,4 +1,4 @@
-"""A new project from a remote: all that was pushed to it, with the files of the newest checkpoint."""
+"""Makes a new project from a remote: everything that was pushed, with the files of the newest checkpoint."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def folder_for(url: str) -> str:
     name = re.split(r"[/:]", url.rstrip("/"))[-1]
     name = name[:-4] if name.endswith(".git") else name
     if not name or name.startswith((".", "-")):
-        raise UsageError("The address does not say what the directory is to be called.",
+        raise UsageError("The address does not contain a name for the directory.",
                          hint="Name it: rewind clone URL DIR")
     return name
 
 
 def look_at_clone(url: str, folder: str, *, ask: bool = False) -> int:
-    """How many others have pushed there. Asked before anything is made; refused where there is nothing."""
+    """How many stores have pushed there. An error if none has. Nothing is made yet."""
     _check_folder(folder)
     remote = Remote(ORIGIN, {"url": checked_url(url)})
     with tempfile.TemporaryDirectory(prefix="rewind-clone-") as temporary:
@@ -83,7 +83,7 @@ def _check_folder(folder: str) -> None:
 
 
 def _remove_clone(state: State, root: str, is_new: bool) -> None:
-    """As it was before. The directory was empty or not there, so all that is in it is ours."""
+    """Undo a failed clone. The directory was empty or did not exist, so everything in it is ours."""
     project, store_id = state.project, state.store_info["id"]
     state.close()
     shutil.rmtree(project.state, ignore_errors=True)

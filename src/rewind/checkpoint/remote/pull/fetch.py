@@ -1,5 +1,5 @@
-"""What a remote has, and bringing it here: into a repository of its own first, where it is counted and
-measured. Only what was accepted moves to ours."""
+"""Asks what a remote has, and fetches it into a temporary repository, where it is counted and measured. Only
+what was accepted moves to our own repository."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rewind.files import make_private_dir
 MOST_REFS = 20_000
 MOST_OBJECTS = 20_000_000
 MOST_BYTES = 64 << 30  # unpacked
-DEFAULT_MB = 8192  # of one fetch, as it is sent
+DEFAULT_MB = 8192  # of one fetch, packed
 _BAD = ("fsck error", "did not send all necessary objects", "invalid index-pack output", "inflate",
         "pack has bad object", "SHA1 COLLISION", "unresolved delta", "pack is corrupted")
 _LAST_WRITE = 64 << 10
@@ -24,7 +24,7 @@ _HEADER = 12  # bytes of a pack: four letters, version, number of objects
 
 
 def refs_there(repository: Repository, remote: Remote) -> dict[str, str]:
-    """Name -> commit, of the refs that are ours; others of the same name space count for nothing."""
+    """Name -> commit, of Rewind's refs; others below `refs/rewind/` are ignored."""
     answer = repository.run_with_remote(remote, "ls-remote", remote.name, "refs/rewind/*",
                                         most_bytes=64 << 20)
     answer.check()
@@ -40,7 +40,7 @@ def refs_there(repository: Repository, remote: Remote) -> dict[str, str]:
 
 
 class Quarantine:
-    """A second bare repository beside ours, which sees the objects of ours. Left, it is gone."""
+    """`with Quarantine(…)`: a temporary bare repository beside ours, which can read the objects of ours."""
 
     def __init__(self, repository: Repository, remote: Remote, *, ask: bool = False) -> None:
         self.remote = remote
@@ -49,7 +49,7 @@ class Quarantine:
         name = f"{repository.path}{INCOMING}{os.getpid()}-{os.urandom(4).hex()}"
         self.repository = Repository(name, ask=ask)
         self.bytes = 0
-        self.found_bad = False  # an object that git itself refuses
+        self.found_bad = False  # git refused an object
 
     def __enter__(self) -> Quarantine:
         self.repository.open([self.remote], tracks=False)
@@ -64,7 +64,7 @@ class Quarantine:
 
     def fetch(self, refs: dict[str, str], *, max_mb: int = DEFAULT_MB,
               progress: Progress | None = None) -> None:
-        """Bring the refs of these names. git itself checks the form of every object."""
+        """Fetch these refs. Git itself checks the form of every object."""
         answer = self.repository.run_with_remote(
             self.remote, "fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--progress",
             "--stdin", self.remote.name, progress=progress, most_bytes=max_mb << 20,
@@ -75,10 +75,10 @@ class Quarantine:
         self._measure(max_mb)
 
     def _refuse_if_bad(self, err: str, max_mb: int) -> None:
-        if self._largest() >= (max_mb << 20) - _LAST_WRITE:  # git itself does not say that it was cut off
+        if self._largest() >= (max_mb << 20) - _LAST_WRITE:  # git does not say that it was cut off
             raise RemoteRefused(
                 remote=self.remote.name, reason=f"it sends more than {max_mb} MB.",
-                hint="Nothing was changed. If that is right, repeat with a larger --max-size-mb.")
+                hint="Nothing was changed. If you expect that much, repeat with a larger --max-size-mb.")
         for line in err.splitlines():
             if any(sign in line for sign in _BAD):
                 self.found_bad = True
@@ -93,7 +93,7 @@ class Quarantine:
         return sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".pack"))
 
     def _measure(self, max_mb: int) -> None:
-        """How many objects, and how large once unpacked, before any of them is read."""
+        """Count the objects and their unpacked size before any of them is read."""
         count = self.bytes = 0
         for pack in self._packs():
             self.bytes += os.path.getsize(pack)
@@ -102,11 +102,11 @@ class Quarantine:
         if count > MOST_OBJECTS:
             raise RemoteRefused(remote=self.remote.name, reason=f"it sends {count:,} objects.")
         limit = min(MOST_BYTES, (max_mb << 20) * 16)
-        if self._unpacked(limit) > limit:
+        if self._unpacked() > limit:
             raise RemoteRefused(remote=self.remote.name,
                                 reason=f"unpacked, what it sends is larger than {limit >> 20:,} MB.")
 
-    def _unpacked(self, limit: int) -> int:
+    def _unpacked(self) -> int:
         total = 0
         for pack in self._packs():
             with open(pack[:-5] + ".idx", "rb") as index:
@@ -122,7 +122,7 @@ class Quarantine:
         return total
 
     def accept(self, refs: dict[str, str]) -> None:
-        """Move the packs to our repository, then the refs. Without the refs, the packs mean nothing."""
+        """Move the packs to our repository, then the refs. A crash in between leaves unused packs."""
         target = os.path.join(self.ours.path, "objects", "pack")
         for pack in self._packs():
             stem = pack[:-5]
@@ -133,7 +133,7 @@ class Quarantine:
 
 
 def track(repository: Repository, remote: Remote, refs: dict[str, str]) -> None:
-    """Note what the remote has."""
+    """Remember what the remote has."""
     lines = "".join(f"update {tracking_ref(remote.name, name)} {commit}\n" for name, commit in refs.items())
     repository.git.run("update-ref", "--stdin", data=lines.encode())
 

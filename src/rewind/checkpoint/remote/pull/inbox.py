@@ -1,5 +1,4 @@
-"""The commits of one writer, read as what comes from somewhere untrusted: `share.incoming` checks all of
-it."""
+"""Reads the commits of one writer. Nothing in them is trusted: `share/taking/incoming.py` checks them."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ _PIECE = 4 << 20
 
 
 class Objects:
-    """`with Objects(repository) as objects:` reads objects, one after another."""
+    """`with Objects(repository) as objects:` reads git objects, one after another."""
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
@@ -44,7 +43,7 @@ class Objects:
         self._process.wait()
 
     def read(self, name: bytes, most: int) -> bytes | None:
-        """A whole blob; None where there is none."""
+        """A whole blob; None if it does not exist."""
         size = self._ask(name)
         if size is None:
             return None
@@ -53,7 +52,7 @@ class Objects:
         return b"".join(self._pieces(size))
 
     def pieces(self, name: bytes) -> Iterator[bytes]:
-        """The same piece by piece; they must be taken to the end before the next object is asked for."""
+        """A blob in pieces. All of them must be read before the next object."""
         size = self._ask(name)
         if size is None:
             raise ValueError("the content of a file in it is missing")
@@ -85,9 +84,8 @@ class Objects:
 class Inbox(Incoming):
     """The checkpoints and conversations of one writer that are new here.
 
-    `commits` are all that the writer has, oldest first, and `is_here` says which checkpoints need not be
-    read. Where one is not here any more that others go on from, what it changed is told together with what
-    they did.
+    `commits` are all commits of the writer, oldest first, and `is_here` says which checkpoints need not be
+    read. If the parent of a new checkpoint is neither here nor new, its changes are included in the child's.
     """
 
     def __init__(self, label: str, objects: Objects, commits: dict[str, bytes],
@@ -118,7 +116,7 @@ class Inbox(Incoming):
             parent, seen = meta.get("parent"), {name}
             while isinstance(parent, str) and parent not in passed and not self._is_here(parent):
                 if parent not in self._commits or parent in seen or len(changes) > MAX_ENTRIES:
-                    raise ValueError(f"the parent of its checkpoint {name} is not there")
+                    raise ValueError(f"the parent of its checkpoint {name} is missing")
                 seen.add(parent)
                 above, earlier = self._commit(parent)
                 changes, parent = earlier + changes, above.get("parent")
@@ -133,7 +131,7 @@ class Inbox(Incoming):
             raise ValueError("a commit of it is no checkpoint")
         meta = _json(raw)
         if not isinstance(meta, dict) or meta.get("id") != name:
-            raise ValueError("a commit of it is another checkpoint than it says")
+            raise ValueError("a commit of it holds another checkpoint than it names")
         _check_format(self.label, meta.get("format"))
         changes = [_json(line) for line in listed.splitlines()]
         for change in changes:
@@ -141,7 +139,7 @@ class Inbox(Incoming):
         return meta, changes
 
     def _note(self, commit: bytes, change: Any) -> None:
-        """Where the content of a file is; what is wrong with the entry itself is found later."""
+        """Remember where the content of a file is. The entry itself is checked later."""
         if isinstance(change, list) and len(change) == 5 and isinstance(change[4], str):
             self._where.setdefault(change[4], commit + b":" + path_in_git(bytes_of(change[1])))
 

@@ -1,4 +1,4 @@
-"""Brings what others have pushed: as lanes of their own, beside what is here. Nothing here is overwritten."""
+"""`rewind pull`: adds what others have pushed, as lanes beside the project's own. Nothing is overwritten."""
 
 from __future__ import annotations
 
@@ -9,12 +9,7 @@ from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record, iso_time
 from rewind.checkpoint.remote.known import LOCK, Remote, Remotes
 from rewind.checkpoint.remote.names import CHECKPOINTS, CONVERSATIONS, own_ref, writer_of
-from rewind.checkpoint.remote.pull.fetch import (
-    DEFAULT_MB,
-    Quarantine,
-    refs_there,
-    tracked,
-)
+from rewind.checkpoint.remote.pull.fetch import DEFAULT_MB, Quarantine, refs_there, tracked
 from rewind.checkpoint.remote.pull.inbox import Inbox, Objects
 from rewind.checkpoint.remote.repository import Progress, Repository
 from rewind.checkpoint.rewind.effects.since import fork_was_continued
@@ -22,15 +17,14 @@ from rewind.checkpoint.share.giving.outgoing import checkpoint_id
 from rewind.checkpoint.share.taking.conversations import ReceivedConversation
 from rewind.checkpoint.share.taking.incoming import Checked
 from rewind.checkpoint.share.taking.take_over import Added, add, check_incoming
-from rewind.checkpoint.upkeep.disk_use import REPOSITORY
 from rewind.errors import ArchiveRefused, FormatTooNew, RemoteFailed, RemoteRefused, RewindError
 from rewind.lock import Lock
 from rewind.transcript.names import is_session_id
 
 
 class Pulled:
-    """`records` are the new checkpoints, oldest first of each writer; in a dry run only their number is
-    known. `refused` are the writers of whom nothing was taken, with the reasons."""
+    """`records` are the new checkpoints, oldest first for each writer; after a dry run only their number is
+    known. `refused` are the writers from whom nothing was taken, with the reasons."""
 
     def __init__(self) -> None:
         self.records: list[Record] = []
@@ -47,7 +41,7 @@ class Pulled:
 
 
 class _Writer:
-    """What one writer has, checked; `lane` is what its line is called here."""
+    """What one writer has, checked. `lane` is the name of its line here."""
 
     def __init__(self, lane: str, inbox: Inbox, checked: Checked) -> None:
         self.lane = lane
@@ -58,11 +52,11 @@ class _Writer:
 def pull(state: State, name: str | None = None, *, everything: bool = False, dry_run: bool = False,
          ask: bool = False, max_mb: int | None = None, own_line: bool = False,
          progress: Progress | None = None) -> Pulled:
-    """`everything`: also what was pulled or pushed before and is not here any more. `own_line`: theirs
-    becomes the line of this project, which has none yet."""
+    """`everything`: also what was pulled or pushed before and is no longer here. `own_line`: their line
+    becomes that of this project, which has none yet."""
     remotes = Remotes(state)
     remote = remotes.find(name)
-    repository = Repository(state.project.path(REPOSITORY), ask=ask)
+    repository = Repository.of(state, ask=ask)
     with Lock(state.project.path(LOCK), "pull", in_line=True):
         repository.open(remotes.all)
         repository.sweep()
@@ -83,7 +77,7 @@ def pull(state: State, name: str | None = None, *, everything: bool = False, dry
 
 
 class _Pull:
-    """Downloaded and checked without a lock, for that may take long; then taken over under it."""
+    """Downloads and checks without the lock, because this may take long, then adds under the lock."""
 
     def __init__(self, state: State, repository: Repository, remote: Remote, known: dict[str, str], *,
                  ask: bool, max_mb: int, progress: Progress | None) -> None:
@@ -97,8 +91,7 @@ class _Pull:
         self._pulled = Pulled()
 
     def run(self, refs: dict[str, str], dry_run: bool, own_line: bool) -> Pulled:
-        """Where a writer is refused, the others are fetched once more, alone: nothing of what was refused
-        stays here."""
+        """If a writer is refused, the others are fetched again without it, so nothing of it stays here."""
         refused = self._pulled.refused
         while sound := {ref: commit for ref, commit in refs.items() if writer_of(ref) not in refused}:
             before = len(refused)
@@ -110,7 +103,7 @@ class _Pull:
         return self._pulled
 
     def _fetch(self, quarantine: Quarantine, refs: dict[str, str]) -> bool:
-        """False where git refuses an object of some writer, or cannot read one; who it is, is found then."""
+        """False if git refused or could not read an object. Its writer is then found and refused."""
         try:
             quarantine.fetch(refs, max_mb=self._max_mb, progress=self._progress)
         except (RemoteRefused, RemoteFailed) as error:
@@ -134,7 +127,7 @@ class _Pull:
                 except (RemoteRefused, RemoteFailed) as reason:
                     found[writer] = str(reason.fields["reason"])
         if not found or (len(found) == len(writers) and isinstance(error, RemoteFailed)):
-            raise error  # nobody is to blame, or the remote is gone
+            raise error  # no writer caused it, or the remote cannot be reached
         self._pulled.refused.update(found)
 
     def _take(self, quarantine: Quarantine, refs: dict[str, str], dry_run: bool, own_line: bool) -> None:
@@ -156,18 +149,18 @@ class _Pull:
 
 
 def _add(state: State, reader: _Reader, writer: _Writer, lane: str, pulled: Pulled) -> None:
-    """What was counted on when it was checked may have been collected since: then it is checked again."""
+    """Checkpoints that the check relied on may have been collected since. Then it is checked again."""
     with locked(state, "pull"):
         if reader.is_outdated():
             reader.check_again(writer)
-        added = add(state, writer.inbox, lane=lane, checked=writer.checked)
+        added = add(state, writer.inbox, writer.checked, lane=lane)
         pulled.take(added)
         _archive_shorter(state, [one for one in added.conversations if one.is_new])
 
 
 def _archive_shorter(state: State, received: list[ReceivedConversation]) -> None:
-    """A conversation that could not go on in the session that it was here has come as another one: the
-    shorter one steps back, unless somebody went on in it."""
+    """A longer version of a conversation came as a new session: archive the shorter one, unless somebody went
+    on in it."""
     forks = state.forks()
     for one in received:
         for known in [b for b in forks.all if (b.get("shared") or {}).get("session") == one.origin]:
@@ -177,7 +170,7 @@ def _archive_shorter(state: State, received: list[ReceivedConversation]) -> None
 
 
 class _Reader:
-    """All that is new, checked before any of it is taken: for one bad object, a writer is refused."""
+    """Checks everything that is new before any of it is added. A writer is refused for one bad object."""
 
     def __init__(self, state: State, quarantine: Quarantine, objects: Objects, known: dict[str, str]) -> None:
         self._state = state
@@ -192,7 +185,7 @@ class _Reader:
         return {checkpoint_id(store_id, record) for record in self._state.timeline.all()}
 
     def read_all(self, refs: dict[str, str], refused: dict[str, str]) -> list[_Writer]:
-        """The sound ones; the others go to `refused`."""
+        """The writers that passed the check; the others go to `refused`."""
         found = []
         for writer in sorted({writer_of(ref) for ref in refs}):
             try:
@@ -206,7 +199,7 @@ class _Reader:
         return found
 
     def is_outdated(self) -> bool:
-        """Whether a checkpoint is gone that what comes may go on from."""
+        """Whether a checkpoint that may be a parent has been deleted since the check."""
         return not self._here <= self._ids()
 
     def check_again(self, writer: _Writer) -> None:
@@ -222,7 +215,7 @@ class _Reader:
         return _Writer(f"{self._remote.name}-{writer[:8]}", inbox, check_incoming(self._state, inbox))
 
     def _sessions(self, new: str, old: str) -> list[str]:
-        """Those whose conversation has changed."""
+        """The sessions whose conversation has changed."""
         if not new:
             return []
         words = ["diff-tree", "--name-only", "-z", old, new] if old else ["ls-tree", "--name-only", "-z", new]

@@ -1,1 +1,1 @@
-"""Writing checkpoints and conversations into our repository, and sending them."""
+"""Writes checkpoints and conversations into our repository, and sends them."""

@@ -1,7 +1,7 @@
-"""Conversations in our repository: one commit whenever any of them has grown, with all of them in it.
+"""Writes conversations into our repository: whenever one has grown, one commit with all of them.
 
-Each is a directory of chunks that end where a line ends. What was said is never changed, so of a
-conversation that has grown only the last chunk is written again, and git sends of that what is new.
+Each conversation is a directory of chunks of whole lines. Lines never change, so only the last chunk of a
+conversation that has grown is written again.
 """
 
 from __future__ import annotations
@@ -41,8 +41,7 @@ def write_conversations(fast: FastImport, ref: str, tip: bytes, conversations: I
 
 
 def _changes(fast: FastImport, tip: bytes, one: OutConversation) -> Iterator[tuple[bytes, bytes]]:
-    """(path, blob) for each chunk that is not there as it is; without a blob, for one that is there no
-    more."""
+    """(path, blob) of each chunk that is new or different. An empty blob means that the chunk is gone."""
     folder = one.session.encode() + b"/"
     number = 0
     for number, chunk in enumerate(chunks_of(one.read()), 1):
@@ -65,7 +64,7 @@ def _meta(one: OutConversation) -> bytes:
 
 
 def chunks_of(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Cut where the first line ends that makes a chunk long enough: the same cuts, however much follows."""
+    """Cuts at the first line end that makes a chunk long enough, so the cuts stay the same as it grows."""
     pending = b""
     for piece in pieces:
         pending += piece
@@ -80,6 +79,6 @@ def chunks_of(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _git_id(data: bytes) -> bytes:
-    import hashlib  # it loads OpenSSL, which a push without conversations does without
+    import hashlib  # it loads OpenSSL, which a push without conversations does not need
 
     return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest().encode()

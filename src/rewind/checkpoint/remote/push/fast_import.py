@@ -1,4 +1,4 @@
-"""`git fast-import`, fed with blobs and commits; and asked for what a commit holds."""
+"""A running `git fast-import`: gives it blobs and commits, and asks it what a commit holds."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ from rewind.checkpoint.remote.names import quoted
 from rewind.checkpoint.remote.repository import Repository
 from rewind.errors import GitFailed
 
-_WHO = b"Rewind <rewind@localhost>"  # nobody's name leaves the machine
-_EVERY = 20.0  # seconds after which what was written so far is made safe
+_WHO = b"Rewind <rewind@localhost>"  # no person's name leaves this machine
+_EVERY = 20.0  # seconds after which git saves what was written so far
 
 
 class FastImport:
-    """`with FastImport(repository, lock) as fast:`. Refs move at its end, and now and then before it. It
-    holds the descriptor of the lock: whoever gets the lock after a crash knows that this process is gone,
-    too."""
+    """`with FastImport(repository, lock) as fast:`. Refs move at the end, and now and then before it. Git has
+    the descriptor of the lock, so that after a crash nobody gets the lock before git has ended as well."""
 
     def __init__(self, repository: Repository, lock: int) -> None:
         self._repository = repository
         self._lock = lock
         self._mark = 0
-        self._safe = time.monotonic()
+        self._saved = time.monotonic()
 
     def __enter__(self) -> FastImport:
         command = self._repository.command("fast-import", "--quiet", "--done", "--date-format=raw")
@@ -39,7 +38,7 @@ class FastImport:
 
     def __exit__(self, kind: object, *error: object) -> None:
         if kind:
-            self._process.kill()  # what was not made safe is written again the next time
+            self._process.kill()  # the next push writes again what was not saved
             if not self._out.closed:
                 self._close()
             return
@@ -73,7 +72,7 @@ class FastImport:
         return self._out.readline()
 
     def blob(self, size: int, pieces: Iterable[bytes]) -> bytes:
-        """Store content; what is returned stands for it in `write`."""
+        """Store content. Returns a mark that stands for it in `write`."""
         self._mark += 1
         self._send(b"blob\nmark :%d\ndata %d\n" % (self._mark, size))
         left = size
@@ -87,7 +86,7 @@ class FastImport:
 
     def commit(self, ref: str, message: bytes, when: int, base: bytes, others: Sequence[bytes] = ()) -> bytes:
         """Begin a commit with the files of `base`; `write` and `delete` follow."""
-        self._make_safe()
+        self._save_now_and_then()
         self._mark += 1
         who = b"%s %d +0000" % (_WHO, max(0, when))
         self._send(b"commit %s\nmark :%d\nauthor %s\ncommitter %s\ndata %d\n%s\n" % (
@@ -98,10 +97,10 @@ class FastImport:
             self._send(b"merge %s\n" % other)
         return b":%d" % self._mark
 
-    def _make_safe(self) -> None:
-        if time.monotonic() - self._safe > _EVERY:
+    def _save_now_and_then(self) -> None:
+        if time.monotonic() - self._saved > _EVERY:
             self._send(b"checkpoint\n")
-            self._safe = time.monotonic()
+            self._saved = time.monotonic()
 
     def write(self, path: bytes, mode: bytes, blob: bytes) -> None:
         self._send(b"M %s %s %s\n" % (mode, blob, quoted(path)))
@@ -116,12 +115,12 @@ class FastImport:
         self._send(b"deleteall\n")
 
     def commit_of(self, mark: bytes) -> bytes:
-        """The id of a commit that `commit` has begun and another command has ended."""
+        """The id of a commit that was begun with `commit` and ended by a later command."""
         self._send(b"get-mark %s\n" % mark)
         return self._answer().strip()
 
     def look(self, commit: bytes, path: bytes) -> tuple[bytes, bytes]:
-        """Kind (`blob` or `tree`) and id of what a commit has at a path; empty where it has nothing."""
+        """Kind (`blob` or `tree`) and id of what a commit has at a path; empty if it has nothing."""
         if commit.startswith(b":"):
             # Git does not know a commit's mark before the commit has ended, and `ls` does not end one.
             commit = self.commit_of(commit)

@@ -1,5 +1,5 @@
-"""Sends the checkpoints and conversations of a project to a remote. Each store writes only to refs of its
-own, and those only move forward, so nothing is ever forced and two writers cannot meet."""
+"""`rewind push`: sends the checkpoints and conversations of a project to a remote. Each store pushes only to
+refs of its own, which only move forward. So no push is forced, and two stores never conflict."""
 
 from __future__ import annotations
 
@@ -17,16 +17,15 @@ from rewind.checkpoint.remote.repository import GitAnswer, Progress, Repository
 from rewind.checkpoint.share.giving.conversations import OutConversation
 from rewind.checkpoint.share.giving.left_out import LeftOut, Policy
 from rewind.checkpoint.share.giving.outgoing import Outgoing, checkpoint_id
-from rewind.checkpoint.upkeep.disk_use import REPOSITORY
 from rewind.errors import RemoteFailed
 from rewind.lock import Lock
 
-_SLICE = 250  # checkpoints that are sent at once: what arrived stays there when the next slice does not
+_SLICE = 250  # checkpoints that are sent at once: if a later slice fails, the earlier ones have arrived
 _UNITS = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 
 class Pushed:
-    """What was sent, or would be; `left_out` are files and `secrets` what was masked in conversations."""
+    """What was sent, or would be. `left_out` are files; `secrets` were masked in conversations."""
 
     def __init__(self) -> None:
         self.checkpoints = 0
@@ -37,7 +36,7 @@ class Pushed:
 
 
 def own_records(state: State) -> list[Record]:
-    """What this store made: what it got from others, they have pushed themselves."""
+    """The checkpoints that this store made. Those of others are pushed by the others."""
     return [record for record in state.timeline.all() if not record.imported and "shared" not in record.data]
 
 
@@ -50,7 +49,7 @@ class Push:
         self.remotes = Remotes(state)
         self.remote: Remote = self.remotes.find(name)
         self.policy = policy or Policy()
-        self.repository = Repository(state.project.path(REPOSITORY), ask=ask)
+        self.repository = Repository.of(state, ask=ask)
         self.pushed = Pushed()
         self._progress = progress
         self._lock = Lock(state.project.path(LOCK), "push", in_line=True)
@@ -78,19 +77,19 @@ class Push:
         return self._refs.get(self._ref(what), "")
 
     def plan(self) -> Pushed:
-        """Count, and look for secrets; nothing is written."""
+        """Count, and search for secrets. Nothing is written."""
         records, new, conversations = self._choose()
         with Outgoing(self.state, records, self.policy, conversations) as outgoing:
             for one in outgoing.checkpoints({record.name for record in new}):
                 for _ in one.changed_since(one.parent):
                     pass
-            self._tell(outgoing, conversations)
+            self._note_left_out(outgoing, conversations)
         self.pushed.checkpoints = len(new) + len(self._not_there())
         self.pushed.conversations = len(conversations)
         return self.pushed
 
     def _choose(self) -> tuple[list[Record], list[Record], list[OutConversation]]:
-        """All of ours, those that are not in our repository yet, and the conversations that have grown."""
+        """All of our checkpoints, those not in our repository yet, and the conversations that have grown."""
         records = own_records(self.state)
         store_id = self.state.store_info["id"]
         new = [record for record in records if checkpoint_id(store_id, record) not in self.written]
@@ -98,7 +97,7 @@ class Push:
         return records, new, self._sent.grown(self.state, records, new)
 
     def write(self) -> None:
-        """What is new here, into our own repository."""
+        """Write what is new into our own repository."""
         records, new, conversations = self._choose()
         if not new and not conversations:
             return
@@ -108,7 +107,7 @@ class Push:
                     names = {record.name for record in new}
                     Outbox(fast, self._ref(CHECKPOINTS), self.written).write(outgoing, names, self._progress)
                 tip = self._write_conversations(fast, conversations) if conversations else ""
-            self._tell(outgoing, conversations)
+            self._note_left_out(outgoing, conversations)
         if self.written:
             self._refs[self._ref(CHECKPOINTS)] = list(self.written.values())[-1].decode()
         if tip:
@@ -123,13 +122,13 @@ class Push:
             int(time.time()))
         return tip.decode()
 
-    def _tell(self, outgoing: Outgoing, conversations: list[OutConversation]) -> None:
-        self.pushed.left_out = list(outgoing.left_out.values())
+    def _note_left_out(self, outgoing: Outgoing, conversations: list[OutConversation]) -> None:
+        self.pushed.left_out = outgoing.left_out
         self.pushed.secrets = [(one.session, secret.kind, secret.turn)
                                for one in conversations for secret in one.secrets]
 
     def _not_there(self) -> list[str]:
-        """The commits that the remote lacks, as far as is known here, oldest first."""
+        """The commits that the remote lacks, as far as we know, oldest first."""
         there = tracked_in(self._refs, self.remote.name).get(self._ref(CHECKPOINTS), "")
         commits = [commit.decode() for commit in self.written.values()]
         return commits[commits.index(there) + 1:] if there in commits else commits
@@ -150,7 +149,7 @@ class Push:
         answer = self._git_push(*refspecs)
         rejected = [line for line in answer.out.splitlines() if line.startswith("!")]
         if any("fetch first" in line or "non-fast-forward" in line for line in rejected):
-            self._take_another_name()
+            self._take_new_writer_id()
             answer = self._git_push(*(spec.replace(self._old, self.remotes.writer) for spec in refspecs))
             rejected = [line for line in answer.out.splitlines() if line.startswith("!")]
         if rejected:
@@ -164,9 +163,9 @@ class Push:
                                                "--progress", self.remote.name, *refspecs,
                                                progress=self._progress)
 
-    def _take_another_name(self) -> None:
-        """A copy of this store, on another machine perhaps, has pushed under the same name. From here on they
-        are two; what both have pushed, nobody takes twice."""
+    def _take_new_writer_id(self) -> None:
+        """A copy of this store, perhaps on another machine, has pushed under the same writer id. Checkpoints
+        that both have pushed have the same id, so nobody takes them twice."""
         self._old = self.remotes.writer
         self.remotes.data["writer"] = os.urandom(16).hex()
         own = f"refs/rewind/{self._old}/"

@@ -11,8 +11,8 @@ import os
 from typing import TYPE_CHECKING
 
 from rewind.checkpoint.futures.known.directory import (
-    clear,
     commit_for,
+    delete_directory,
     foreign_file,
     forget_place,
     is_as,
@@ -77,7 +77,7 @@ def finish(state: State, session: str) -> None:
         return
     state.forks().change(session, {"aside": None, "clearing": aside})
     forget_place(state, str(known["dir"]))
-    clear(aside)
+    delete_directory(aside)
     state.forks().change(session, {"clearing": None})
 
 

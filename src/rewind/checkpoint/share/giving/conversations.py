@@ -1,4 +1,4 @@
-"""A conversation on its way out: the agent's own lines, masked, up to a certain one."""
+"""A conversation to be shared or pushed: the agent's own lines, masked, up to a certain line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHOWN = 200
 
 @dataclass(eq=False)
 class SecretInConversation:
-    """A secret in a conversation: its kind, the turn that it was said in (0: unknown), and the line."""
+    """A secret in a conversation: its kind, its turn (0: unknown), and its line."""
 
     kind: str
     turn: int
@@ -32,8 +32,9 @@ class SecretInConversation:
 
 
 class OutConversation:
-    """`read` gives the masked bytes; a line stays a line, so `lines_at` tells how far a checkpoint goes.
-    `until` is an offset in the agent's own file where it is cut; None takes all of it."""
+    """`read` returns the masked bytes. A masked line is still one line, so `lines_at` can say how far a
+    checkpoint goes. `until` is the offset in the agent's own file where the conversation is cut; None takes
+    all of it."""
 
     def __init__(self, state: State, path: str, profile: Profile, session_id: str, policy: Policy,
                  until: int | None = None) -> None:
@@ -47,7 +48,7 @@ class OutConversation:
         self.turns = 0
         self._starts = array("Q")  # where the lines begin in the agent's own file
         self._original = open_conversation(path, profile)
-        import tempfile  # slow to load, and a push without a conversation does without
+        import tempfile  # slow to load, and a push without a conversation does not need it
 
         self._masked: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 `close` closes it
         try:
@@ -79,7 +80,7 @@ class OutConversation:
         return self._rows[at - 1][1] if at else 0
 
     def lines_at(self, record: Record) -> int | None:
-        """How many lines there were when the checkpoint was made; None where its conversation was another."""
+        """How many lines there were when the checkpoint was made; None if it is of another conversation."""
         cursor = cursor_of(record)
         place = place_in(self._original, cursor) if cursor else None
         return None if place is None else min(self.lines, bisect_left(self._starts, place))

@@ -1,16 +1,16 @@
-"""`rewind share`: looked at first, then written into one file."""
+"""`rewind share`: find out what would be shared, then write it into one file."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from rewind.checkpoint.project.state import State
+from rewind.checkpoint.share.export_import import check_target, new_file
 from rewind.checkpoint.share.giving.conversations import OutConversation, SecretInConversation
 from rewind.checkpoint.share.giving.left_out import LeftOut, Policy
 from rewind.checkpoint.share.giving.outgoing import Outgoing
 from rewind.checkpoint.share.giving.package import Package
 from rewind.checkpoint.share.giving.selection import select_for_share
-from rewind.checkpoint.share.transfer import check_target, write_new_file
 from rewind.snapshot.rules.reasons import Reasons
 
 if TYPE_CHECKING:
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class Sharing:
-    """`with Sharing(state, words) as sharing:` knows all that `write` would write, and what it would not.
+    """`with Sharing(state, words) as sharing:` knows what `write` will write, and what it will leave out.
 
-    `secret_files` and `secrets_said` are told either way: with `with_secrets` they are shared, else left out
-    or masked.
+    `secret_files` and `conversation_secrets` (with their session) list the secrets in either case. With
+    `with_secrets` they are shared, otherwise left out or masked.
     """
 
     def __init__(self, state: State, words: list[str], *, with_secrets: bool = False,
@@ -35,11 +35,14 @@ class Sharing:
         except BaseException:
             self._outgoing.__exit__()
             raise
-        self.secret_files, self.secrets_said = _secrets(self._outgoing)
+        self.secret_files = [one for one in self.left_out if one.reason == Reasons.SECRET]
+        self.conversation_secrets: list[tuple[str, SecretInConversation]] = [
+            (given.session, one) for given in self.conversations for one in given.secrets]
         if with_secrets:
-            # What would have been left out is told all the same.
+            # Nothing was searched for secrets, so they are found as if they were to be left out.
             with Sharing(state, words, with_ignored=with_ignored, code_only=code_only) as careful:
-                self.secret_files, self.secrets_said = careful.secret_files, careful.secrets_said
+                self.secret_files = careful.secret_files
+                self.conversation_secrets = careful.conversation_secrets
 
     def __enter__(self) -> Sharing:
         return self
@@ -54,22 +57,17 @@ class Sharing:
     @property
     def left_out(self) -> list[LeftOut]:
         """By path: secrets, ignored files, and links that lead out."""
-        return sorted(self._outgoing.left_out.values(), key=lambda one: one.path)
+        return self._outgoing.left_out
 
     @property
     def has_secrets(self) -> bool:
-        return bool(self.secret_files or self.secrets_said)
+        return bool(self.secret_files or self.conversation_secrets)
 
     def write(self, path: str, *, force: bool = False, progress: Progress | None = None) -> int:
-        """Complete or not there, and for nobody else to read. Returns its size."""
-        return write_new_file(path, force, lambda file: self.package.write(file, progress))
+        """Only this user can read the file. Returns its size."""
+        with new_file(path, force) as file:
+            self.package.write(file, progress)
+            return file.tell()
 
     def check_target(self, path: str, force: bool) -> None:
         check_target(path, force)
-
-
-def _secrets(outgoing: Outgoing) -> tuple[list[LeftOut], list[tuple[str, SecretInConversation]]]:
-    """Files by path, and what was said, with its session."""
-    files = [one for one in outgoing.left_out.values() if one.reason == Reasons.SECRET]
-    said = [(given.session, one) for given in outgoing.conversations for one in given.secrets]
-    return sorted(files, key=lambda one: one.path), said

@@ -1,5 +1,5 @@
-"""Which files of a checkpoint leave the machine, and why others do not: secrets, ignored files, links that
-lead out of the project. What is left out stays in the trees as `uncovered`, and so never looks deleted."""
+"""Which files of a checkpoint leave this machine, and why others do not: secrets, ignored files, links that
+lead out of the project. What is left out is `uncovered` in the trees, so it does not look deleted."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from rewind.store.blobs import CHUNK
 if TYPE_CHECKING:
     from rewind.store.blobs import Blobs
 
-_SHOWN = 20  # secrets of one file that are told
+_SHOWN = 20  # secrets of one file that are listed
 
 
 @dataclass(eq=False)
 class LeftOut:
-    """A path that is not shared. For a secret, `kinds` are (kind, line), line 0 where the name tells it."""
+    """A path that is not shared. For a secret, `kinds` are (kind, line); line 0 means the file's name."""
 
     path: bytes
     reason: bytes
@@ -35,20 +35,20 @@ class LeftOut:
 
 @dataclass(eq=False)
 class Policy:
-    """What a person agreed to: by default neither secrets nor ignored files leave."""
+    """What the person allowed to be shared. By default, neither secrets nor ignored files are."""
 
     with_secrets: bool = False
     with_ignored: bool = False
 
 
-class Scanned:
-    """Secrets by content: each content is read once, however many checkpoints have it."""
+class SecretFinder:
+    """Finds secrets in files. Each content is read once, however many checkpoints have it."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[bytes, bytes], tuple[tuple[str, int], ...]] = {}
 
     def kinds(self, path: bytes, entry: TreeEntry, blobs: Blobs) -> tuple[tuple[str, int], ...]:
-        # Of the path only the name matters, and of most names not even that.
+        # Only the name of the file matters, and for most names not even that.
         key = (entry.ref, secret_names.name_that_matters(path))
         if key not in self._known:
             self._known[key] = self._scan(path, entry, blobs)
@@ -66,17 +66,17 @@ class Scanned:
 
 
 class SharedTree:
-    """The tree of one checkpoint as others get to see it."""
+    """The tree of one checkpoint as others will see it."""
 
     def __init__(self, root: bytes, trees: Callable[[bytes], Tree], blobs: Blobs, rules: Rules,
-                 policy: Policy, scanned: Scanned, like: SharedTree | None = None) -> None:
-        """`like`: another one, which often has the same rules."""
+                 policy: Policy, finder: SecretFinder, like: SharedTree | None = None) -> None:
+        """`like` is another tree, whose rules are used again if they are the same."""
         self.root = root
         self.raw = trees
         self.blobs = blobs
         self._rules = rules
         self._policy = policy
-        self._scanned = scanned
+        self._secrets = finder
         same = like._rule_tree if like and like._rules.digest == rules.digest else None
         self._rule_tree: RuleTree = RuleTree(rules, self._ignore_file, lambda folder: None, like=same)
         self._folders: dict[bytes, Tree] = {b"": trees(root)}
@@ -84,7 +84,8 @@ class SharedTree:
         self._judged: dict[bytes, dict[bytes, TreeEntry]] = {}
 
     def env(self, folder: bytes) -> bytes:
-        """Where two checkpoints have the same tree and the same of this, what is shared of it is the same."""
+        """The ignore files that decide about this directory. If two checkpoints agree in them and in its
+        tree, they share the same of it."""
         found = self._envs.get(folder)
         if found is None:
             above = folder.rpartition(b"/")[0]
@@ -112,8 +113,8 @@ class SharedTree:
         return self.blobs.get(entry.ref) if entry and entry.kind == FILE and entry.size <= CHUNK else b""
 
     def listing(self, folder: bytes, oid: bytes, without: frozenset[bytes] = frozenset()) -> Tree:
-        """The entries of one directory, but for some names; what is left out of it is `uncovered`.
-        Directories keep the ids that they have in the store: what is below them has not been judged yet."""
+        """The entries of one directory, except the names in `without`. What is not shared is `uncovered`.
+        Subdirectories keep the ids that they have in the store, because their content is not judged yet."""
         raw = self._folders[folder] = self.raw(oid)
         judged = self._judged.setdefault(folder, {})
         for name, entry in raw.entries.items():
@@ -127,7 +128,7 @@ class SharedTree:
         return Tree(entries, raw.partial)
 
     def why(self, folder: bytes, name: bytes, entry: TreeEntry) -> tuple[bytes, tuple[tuple[str, int], ...]]:
-        """The reason why it is left out, or nothing."""
+        """The reason why an entry is left out, with its secrets; empty if it is shared."""
         path = folder + b"/" + name if folder else name
         if entry.kind == UNCOVERED:
             return b"", ()
@@ -141,13 +142,13 @@ class SharedTree:
         if entry.kind == LINK and _leaves(path, entry.ref):
             return Reasons.LINK_OUT, ()
         if entry.kind in FILES and not self._policy.with_secrets:
-            kinds = self._scanned.kinds(path, entry, self.blobs)
+            kinds = self._secrets.kinds(path, entry, self.blobs)
             return (Reasons.SECRET, kinds) if kinds else (b"", ())
         return b"", ()
 
 
 def is_own(path: bytes) -> bool:
-    """Whether a path is Rewind's, which nobody brings along: a store, or the mark of one."""
+    """Whether a path belongs to Rewind: a store, or the marker of one. It is never shared."""
     return is_state_path(path) or path == os.fsencode(IN_AGENT)
 
 

@@ -1,7 +1,7 @@
-"""A conversation fit for others: secrets masked, and the project's directory replaced by a neutral word.
+"""Masks the secrets in a conversation, and replaces the project's directory by a neutral name.
 
-What an agent needs to go on is never touched: ids, hashes, and thinking that is signed. A signed thought with
-a secret in it becomes a remark, for with other words the signature would not fit and the model would refuse
+What an agent needs to go on is never changed: ids, hashes, and signed thinking. A signed thought that holds a
+secret is replaced by a remark: if it were changed, its signature would not match and the model would refuse
 it.
 """
 
@@ -13,7 +13,7 @@ from rewind.checkpoint.share.giving.secrets import find_secrets, is_random, may_
 from rewind.jsonfile import JsonObject
 from rewind.paths import Project
 
-PROJECT = "/rewind-shared-project"  # stands for the project's directory until `open` knows the one there
+PROJECT = "/rewind-shared-project"  # stands for the project's directory, and `open` puts its own there
 _STRUCTURE = frozenset((
     "id", "uuid", "parentUuid", "parent_id", "parentId", "logicalParentUuid", "leafUuid", "sessionId",
     "session_id", "parentSessionId", "promptId", "messageId", "message_id", "requestId", "request_id",
@@ -28,14 +28,14 @@ class Masker:
     """For the lines of one conversation."""
 
     def __init__(self, old_root: str, new_root: str, with_secrets: bool = False, also: str = "") -> None:
-        """`with_secrets`: only directories are replaced, `old_root` and `also`."""
+        """Replaces the directories `old_root` and `also`, and masks secrets, unless `with_secrets`."""
         self._with_secrets = with_secrets
         self._root = Replaced([old_root, also] if also else [old_root], new_root)
         self._kinds: list[str] = []
         self._changed = False
 
     def line(self, raw: bytes) -> tuple[bytes, list[str]]:
-        """The line, and the kinds of secrets that were in it."""
+        """The masked line, and the kinds of secrets that were in it."""
         has_root = self._root.is_in(raw)
         if not has_root and (self._with_secrets or not may_hold_secret(raw)):
             return raw, []
@@ -57,7 +57,7 @@ class Masker:
         return self._text(text)
 
     def _torn(self, raw: bytes) -> tuple[bytes, list[str]]:
-        """Not one object: half a line, or two of them."""
+        """For a line that is not one JSON object, such as half a line."""
         found = [] if self._with_secrets else find_secrets(raw)
         return self._root.in_bytes(_without(raw, found)), [one.kind for one in found]
 
@@ -107,12 +107,12 @@ class Masker:
 
 
 def masker_for(project: Project, with_secrets: bool) -> Masker:
-    """The directory of a fork is replaced, and that of the project that it belongs to."""
+    """In the directory of a fork, that of its project is replaced as well."""
     return Masker(project.root, PROJECT, with_secrets, also=project.main)
 
 
 class Replaced:
-    """Paths of directories that become another one, where they stand as a whole: not `/a/project2`."""
+    """Replaces paths of directories by another path, but not `/a/project` in `/a/project2`."""
 
     def __init__(self, old: list[str], new: str) -> None:
         self._new = new

@@ -1,9 +1,9 @@
-"""One file with all of it, for others: a tar.gz that any `tar` reads. `docs/format.md` has its layout.
+"""A shared file: a tar.gz that any `tar` can read. `docs/format.md` has its layout.
 
     share.json            what it is, and what was left out
     conversations/        the agent's own lines, masked
-    checkpoints/          what each changed since its parent
-    files/                the files of the newest checkpoint, as they are
+    checkpoints/          what each one changed since its parent
+    files/                the files of the newest checkpoint
     objects/              the content of other files, by its digest
 """
 
@@ -13,8 +13,10 @@ import json
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rewind.checkpoint.share.entries import FORMAT, encode_entry
-from rewind.checkpoint.share.giving.outgoing import OutCheckpoint, OutEntry, Outgoing
+from rewind.checkpoint.share.giving.outgoing import OutCheckpoint, Outgoing
 from rewind.checkpoint.share.path_names import text_of
+from rewind.snapshot.trees.tree import DIR, LINK, TreeEntry
+from rewind.snapshot.trees.tree import FILES as FILE_KINDS
 from rewind.store.archive import ArchiveWriter
 
 if TYPE_CHECKING:
@@ -24,24 +26,24 @@ if TYPE_CHECKING:
 
 MANIFEST = b"share.json"
 CONVERSATIONS, CHECKPOINTS, FILES, OBJECTS = b"conversations", b"checkpoints", b"files", b"objects"
-_SHOWN = 10_000  # paths that are left out and named
+_SHOWN = 10_000  # paths that were left out and are listed
 
 
 class Package:
-    """Everything that is to be written, found out but for the content of the files."""
+    """Everything that will be written, known in advance except the content of the files."""
 
     def __init__(self, outgoing: Outgoing, label: str) -> None:
         self.outgoing = outgoing
         self.label = label
         self.checkpoints = outgoing.checkpoints()
         self._listed: list[tuple[OutCheckpoint, list[list[Any]]]] = []
-        self._contents: dict[str, OutEntry] = {}
+        self._contents: dict[bytes, tuple[OutCheckpoint, TreeEntry]] = {}  # by the id of the content
         for checkpoint in self.checkpoints:
             entries = list(checkpoint.changed_since(checkpoint.parent))
             self._listed.append((checkpoint, [encode_entry(entry) for entry in entries]))
-            for entry in entries:
-                if entry.digest:
-                    self._contents.setdefault(entry.digest, entry)
+            for entry in (one.entry for one in entries):
+                if entry and entry.kind in FILE_KINDS:
+                    self._contents.setdefault(entry.ref, (checkpoint, entry))
 
     @property
     def newest(self) -> OutCheckpoint:
@@ -49,13 +51,13 @@ class Package:
 
     @property
     def files(self) -> int:
-        """How many contents there are, each counted once."""
+        """How many different file contents there are."""
         return len(self._contents)
 
     @property
     def size(self) -> int:
-        """Of all that is in it, unpacked."""
-        return sum(entry.size for entry in self._contents.values()) + sum(
+        """The unpacked bytes of all files and conversations."""
+        return sum(entry.size for _, entry in self._contents.values()) + sum(
             c.size for c in self.outgoing.conversations)
 
     def write(self, file: BinaryIO, progress: Progress | None = None) -> None:
@@ -73,39 +75,34 @@ class Package:
         out.close()
 
     def _write_contents(self, out: ArchiveWriter, progress: Progress | None) -> None:
-        written: set[str] = set()
+        written: set[bytes] = set()
         out.add_dir(FILES, 0o755)
-        for entry in self.newest.changed_since(None):
-            if entry.path and entry.kind in ("dir", "link", "file"):
-                self._add(out, entry)
-                written.add(entry.digest)
+        for shared in self.newest.changed_since(None):
+            name, entry = FILES + b"/" + shared.path, shared.entry
+            if entry and entry.kind in FILE_KINDS:
+                out.add_file(name, entry.mode, entry.size, self.newest.content(entry))
+                written.add(entry.ref)
                 _tick(progress, len(written), self.files)
+            elif entry and entry.kind == LINK:
+                out.add_link(name, entry.ref)
+            elif entry and entry.kind == DIR and shared.path:
+                out.add_dir(name, entry.mode)
         out.add_dir(OBJECTS, 0o755)
-        for digest in sorted(self._contents.keys() - written):
-            entry = self._contents[digest]
-            out.add_file(OBJECTS + b"/" + digest.encode(), 0o644, entry.size, entry.read())
-            written.add(digest)
+        for oid in sorted(self._contents.keys() - written):
+            checkpoint, entry = self._contents[oid]
+            out.add_file(OBJECTS + b"/" + oid.hex().encode(), 0o644, entry.size, checkpoint.content(entry))
+            written.add(oid)
             _tick(progress, len(written), self.files)
-
-    def _add(self, out: ArchiveWriter, entry: OutEntry) -> None:
-        name = FILES + b"/" + entry.path
-        if entry.kind == "dir":
-            out.add_dir(name, entry.mode)
-        elif entry.kind == "link":
-            out.add_link(name, entry.target)
-        else:
-            out.add_file(name, entry.mode, entry.size, entry.read())
 
     def _manifest(self) -> Mapping[str, object]:
         outgoing = self.outgoing
-        left_out = sorted(outgoing.left_out.values(), key=lambda one: one.path)[:_SHOWN]
         return {"format": FORMAT, "what": self.label, "checkpoints": len(self._listed),
                 "newest": self.newest.id,
                 "conversations": [{"session": c.session, "agent": c.agent, "title": c.title,
                                    "lines": c.lines, "turns": c.turns, "masked": len(c.secrets)}
                                   for c in outgoing.conversations],
                 "withSecrets": outgoing.policy.with_secrets, "withIgnored": outgoing.policy.with_ignored,
-                "leftOut": [[text_of(one.path), one.reason.decode()] for one in left_out]}
+                "leftOut": [[text_of(one.path), one.reason.decode()] for one in outgoing.left_out[:_SHOWN]]}
 
 
 def _tick(progress: Progress | None, done: int, total: int) -> None:

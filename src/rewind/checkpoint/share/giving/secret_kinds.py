@@ -1,7 +1,8 @@
-"""The secrets that have a form of their own: what each begins with, and what it looks like.
+"""Kinds of secrets with a form of their own: what each begins with, and what it looks like.
 
-`docs/share.md` lists them. Every pattern is linear: it begins at a literal, and each repetition is bounded. A
-literal in lower case that is not part of the secret itself, such as `password`, is looked for in any case.
+`docs/share.md` lists them. Every pattern takes linear time: it begins at a literal, and each repetition is
+bounded. A literal in lower case that is not part of the secret itself, such as `password`, is searched for in
+upper case as well.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ _AFTER = rb"(?![A-Za-z0-9])"
 
 
 class SecretKind(NamedTuple):
-    """`literals`: one of them is in every text that holds such a secret. The group `secret`, else the first
-    one, is what is masked; a pattern without groups is masked as a whole."""
+    """Every text with such a secret holds one of the `literals`. The group `secret` is masked, otherwise the
+    first group, or the whole match if the pattern has no groups."""
 
     name: str
     literals: tuple[bytes, ...]
@@ -24,7 +25,7 @@ class SecretKind(NamedTuple):
 
     @property
     def pattern(self) -> re.Pattern[bytes]:
-        """Compiled when it is first tried, and remembered by `re`: most of them never are."""
+        """Compiled at first use, and cached by `re`. Most patterns are never used."""
         return re.compile(self.source)
 
     @property
@@ -37,7 +38,7 @@ def _kind(name: str, literals: str, pattern: bytes) -> SecretKind:
 
 
 def _token(name: str, literals: str, pattern: bytes) -> SecretKind:
-    """A secret that stands alone: no letter or digit right before it or after it."""
+    """A secret with no letter or digit directly before or after it."""
     return _kind(name, literals, _BEFORE + b"(?:" + pattern + b")" + _AFTER)
 
 
@@ -94,7 +95,7 @@ _VENDORS = [
 ]
 
 _IN_CONTEXT = [
-    # Between the lines of a key may be `\n`, as in JSON, or quotes, as in code. One that is cut off counts.
+    # Between the lines of a key may be `\n`, as in JSON, or quotes, as in code. A key that is cut off counts.
     _kind("private-key", "PRIVATE", rb"-----BEGIN (?:[A-Z0-9]{1,10} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
           rb"(?=[A-Za-z0-9:=,.()\s\\\"'+-]{0,300}?[A-Za-z0-9+/]{40})"
           rb"(?:[^-]{0,20000}-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"

@@ -1,4 +1,4 @@
-"""Which files hold a secret, told by the name alone or by the name and a word in the file.
+"""Which files hold a secret, judging by the name alone, or by the name and a word in the file.
 
 `docs/share.md` lists them.
 """
@@ -15,7 +15,7 @@ _ENDINGS = {b".p12": "key-store", b".pfx": "key-store", b".jks": "key-store", b"
             b".kdbx": "password-store", b".tfstate": "terraform-state", b".ppk": "ssh-key"}
 _HARMLESS_ENV = (b"example", b"sample", b"template", b"dist", b"defaults", b"schema", b"md",
                  b"py", b"js", b"ts")
-# A name that makes a secret likely, and what the file must hold in addition.
+# Names that make a secret likely, and the words of which the file must hold one.
 _WITH_CONTENT = {
     b".pypirc": (b"password",), b".npmrc": (b"_authToken", b"_password", b"_auth="),
     b"credentials.json": (b"private_key", b"client_secret", b"refresh_token", b"access_token"),
@@ -26,7 +26,7 @@ _WITH_CONTENT = {
 
 
 def secret_by_name(path: bytes) -> str:
-    """The kind of secret that a file's name alone tells; empty for most."""
+    """The kind of secret, if the file's name alone tells; empty for most names."""
     name = path.rsplit(b"/", 1)[-1].lower()
     if name in _NAMES:
         return _NAMES[name]
@@ -42,12 +42,12 @@ def secret_by_name_and_content(path: bytes, data: bytes) -> str:
 
 
 def name_that_matters(path: bytes) -> bytes:
-    """The part of a path that a verdict on the content depends on; empty for most."""
+    """The part of a path that matters when the content is searched for secrets; empty for most paths."""
     name = path.rsplit(b"/", 1)[-1].lower()
     return name if name in _WITH_CONTENT or is_lock_file(path) else b""
 
 
 def is_lock_file(path: bytes) -> bool:
-    """Full of hashes, beside all kinds of names."""
+    """A lock file is full of hashes beside names, which look like secrets."""
     name = path.rsplit(b"/", 1)[-1].lower()
     return name.endswith((b".lock", b".sum", b"-lock.json", b"-lock.yaml", b"lockfile"))

@@ -1,7 +1,7 @@
-"""Finds secrets in texts: well-known keys by their form, other values by what stands beside them.
+"""Finds secrets in texts: well-known keys by their form, other values by the word beside them.
 
-Nothing is complete here: `docs/share.md` says what is missed. A text is first searched for plain words, which
-is fast; only where one of them occurs is a pattern tried.
+It does not find all of them; `docs/share.md` says which it misses. A text is first searched for plain words,
+which is fast. A pattern is tried only if one of its words occurs.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 from rewind.checkpoint.share.giving.secret_kinds import KINDS, NPM, URL_PASSWORD, SecretKind
 
-LARGEST = 16 << 20  # of a file; a larger one is no configuration, and only its name counts
+LARGEST = 16 << 20  # bytes of a file that is searched; of a larger one only the name is checked
 _ASSIGNED = "assigned-secret"
 _WORDS = (b"password", b"passwd", b"pwd", b"secret", b"token", b"api_key", b"apikey", b"api-key",
           b"access_key", b"accesskey", b"private_key", b"credential", b"auth_key", b"encryption_key",
           b"signing_key")
-# A value beside such a word. The name may go on (`DB_PASSWORD_PROD`) and be quoted, as in JSON and YAML.
+# A value beside such a word. The name may be longer (`DB_PASSWORD_PROD`) and quoted, as in JSON and YAML.
 _ASSIGNMENT = (
     rb"(?i)(?:password|passwd|pwd|secret|token|api[_-]?key|access_?key|private_key|credential|auth_key"
     rb"|encryption_key|signing_key)[A-Za-z0-9_-]{0,30}[\"']?\s{0,8}(?:=>|:=|=|:)\s{0,8}"
@@ -39,7 +39,7 @@ _LOCAL = (rb"localhost|127\.[0-9.]+|0\.0\.0\.0|\[.*|(?:my|some|your)?host(?:name
 _TRY_OUT = (rb"(?i)(?:pass(?:word|wd|phrase)?|tiger|secret|foo|bar|baz|test|root|admin|postgres|guest)"
             rb"[^A-Za-z]{0,6}")
 _CODE = frozenset(b"()[]{}<>`$|,;")
-_LEAST_BITS = 3.0  # per character, of a value that nobody typed
+_LEAST_BITS = 3.0  # entropy per character of a random value
 _LONG = 20
 
 
@@ -52,7 +52,7 @@ class Found(NamedTuple):
 
 
 def find_secrets(data: bytes, well_known_only: bool = False) -> list[Found]:
-    """In the order in which they stand, none within another."""
+    """In the order of the text, without overlaps."""
     if len(data) < 8:
         return []
     folded = data.lower()
@@ -63,7 +63,7 @@ def find_secrets(data: bytes, well_known_only: bool = False) -> list[Found]:
 
 
 def may_hold_secret(data: bytes) -> bool:
-    """Whether it is worth a closer look: fast, and right nearly always where it says no."""
+    """A fast test: False means that there is almost certainly no secret."""
     folded = data.lower()
     return any(word in folded for word in _WORDS) or bool(_candidates(data, folded))
 
@@ -82,7 +82,7 @@ def _matches(kind: SecretKind, data: bytes) -> Iterator[Found]:
 
 
 def _is_harmless(kind: SecretKind, match: re.Match[bytes]) -> bool:
-    """What has the form of a secret and is none: a login for this machine, a variable in code."""
+    """Whether it has the form of a secret but is none: a login for this machine, a variable in code."""
     if kind.name == URL_PASSWORD:
         secret, host = match["secret"], match["host"].lower()
         tried = re.fullmatch(_LOCAL, host) or re.fullmatch(_TRY_OUT, secret)
@@ -106,13 +106,13 @@ def _apart(found: list[Found]) -> list[Found]:
 
 
 def is_placeholder(value: bytes) -> bool:
-    """What documentation and tests have in place of a secret."""
+    """Whether this is what documentation and tests write in place of a secret."""
     head = value[:400]
     return bool(re.search(_PLACEHOLDER, head)) or len(set(head)) < 5
 
 
 def is_random(value: bytes, quoted: bool) -> bool:
-    """Whether a value beside such a word looks made by chance, and not like a name or a piece of code."""
+    """Whether a value beside such a word looks random, and not like a name or a piece of code."""
     if is_placeholder(value) or not _CODE.isdisjoint(value):
         return False
     has_digit = any(48 <= c <= 57 for c in value)
@@ -125,7 +125,7 @@ def is_random(value: bytes, quoted: bool) -> bool:
 
 
 def _is_a_name(value: bytes) -> bool:
-    """`user_token_2`, `auth.v1.client`, `password1`: words with a number among them or behind them."""
+    """Such as `user_token_2`, `auth.v1.client`, `password1`: words with numbers."""
     parts = re.split(_BETWEEN, value)
     return all(re.fullmatch(_NAME_PART, part) or (len(parts) > 1 and len(part) < 7) for part in parts)
 
@@ -137,7 +137,7 @@ def entropy(value: bytes) -> float:
 
 
 def names_a_secret(key: str) -> bool:
-    """Whether a field of this name holds a secret, in data that has fields."""
+    """Whether a field of this name, in JSON, holds a secret."""
     return bool(re.search(_NAMES_A_SECRET, key.encode("utf-8", "surrogatepass")))
 
 

@@ -1,5 +1,4 @@
-"""What a person wants to share: a session, turns of it, or a checkpoint; and the checkpoints that belong to
-it."""
+"""What a person wants to share: a session, some of its turns, or a checkpoint; with all its checkpoints."""
 
 from __future__ import annotations
 
@@ -23,8 +22,8 @@ _SHORTEST = 6
 
 
 class ShareSelection:
-    """`records` oldest first. `until` is where the conversation is cut: None takes all of it. Without a
-    `session` it is the one that the checkpoint holds, if it does."""
+    """`records` are oldest first. `until` is the offset where the conversation is cut; None takes all of it.
+    Without a `session`, the conversation is the one in the checkpoint, if there is one."""
 
     def __init__(self, label: str, records: list[Record], session: SessionFile | None = None,
                  until: int | None = None) -> None:
@@ -64,7 +63,7 @@ def select_for_share(state: State, words: list[str]) -> ShareSelection:
 
 
 def _session(state: State, text: str) -> SessionFile | None:
-    """By its id, or by the beginning of one; a number or a name of a checkpoint is none."""
+    """The session with this id or this beginning of an id. A number and a checkpoint's name are none."""
     if len(text) < _SHORTEST or not is_session_id(text) or text.replace("_", "").isdigit():
         return None
     files = project_sessions(state.area(), home=state.project.home)
@@ -90,7 +89,7 @@ def _turns(state: State, named: str | None, match: re.Match[str]) -> ShareSelect
                            session, until)
     if first > 1:
         found.notes.append(f"The conversation is shared from its beginning to turn {last},"
-                           " for the agent could not go on without it.")
+                           " because the agent could not go on without it.")
     return found
 
 
@@ -101,7 +100,7 @@ def _records(state: State, turns: SessionTurns, first: int, last: int) -> list[R
         try:
             span = turns.span(turn)
         except RewindError:
-            continue  # of this turn no code was kept
+            continue  # this turn has no checkpoint
         found.update({record.name: record for record in (span.before, span.after) if record})
     if not found:
         raise RewindError(f"No checkpoint belongs to session {turns.session.session_id}.",

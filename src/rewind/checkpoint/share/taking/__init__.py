@@ -1,1 +1,1 @@
-"""What comes from another machine; nothing in it is trusted."""
+"""What comes from another machine. Nothing in it is trusted."""

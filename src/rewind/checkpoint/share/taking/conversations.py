@@ -1,5 +1,4 @@
-"""A conversation that came from elsewhere, put where its agent finds it: as a session with an id of its own,
-for this project's directory."""
+"""Gives a conversation from another machine to its agent, as a new session for this project's directory."""
 
 from __future__ import annotations
 
@@ -30,8 +29,8 @@ if TYPE_CHECKING:
 
 
 class ReceivedConversation:
-    """`origin` is its session's id where it came from, `session` the one here. `path` is empty where the
-    agent cannot be given it."""
+    """`origin` is the session's id where it came from, `session` the one here. `path` is empty if the agent
+    cannot take it."""
 
     def __init__(self, origin: str, agent: str) -> None:
         self.origin = origin
@@ -44,7 +43,7 @@ class ReceivedConversation:
         self._ends: list[int] = []
 
     def end_of(self, lines: int) -> int:
-        """The offset in its file after so many lines."""
+        """The offset in its file after this many lines."""
         if not self._ends:
             with open_conversation(self.path, self.profile) as opened:
                 file = stored(opened)
@@ -53,8 +52,8 @@ class ReceivedConversation:
 
 
 def bring_conversation(state: State, conversation: InConversation, notes: list[str]) -> ReceivedConversation:
-    """Known by what it says: the same one is not brought twice. A longer one goes on in the session that the
-    shorter one became, unless somebody went on in that here; then it becomes a session of its own."""
+    """Conversations are compared by content, so the same one is not brought twice. A longer one continues the
+    session that the shorter one became. If somebody went on in that here, it becomes another session."""
     received = ReceivedConversation(conversation.session, conversation.agent)
     before = [b for b in reversed(state.forks().all) if os.path.exists(str(b.get("path")))
               and (b.get("shared") or {}).get("session") == conversation.session]
@@ -75,13 +74,13 @@ def bring_conversation(state: State, conversation: InConversation, notes: list[s
     if received.path:
         received.resume = resume_command(state, received.profile, received.session, received.path)
     else:
-        notes.append(f"{received.profile.title} finds no session in a directory before it has begun one there"
+        notes.append(f"{received.profile.title} only finds sessions in a directory where it has begun one"
                      " itself. Start it once, then open the file again to get the conversation.")
     return received
 
 
 def _digests(conversation: InConversation, at: set[Any]) -> tuple[int, str, dict[Any, str]]:
-    """Its size, its digest, and the digests of its first so many bytes."""
+    """Its size, its digest, and the digests of its beginnings of these lengths."""
     found, size, begins = sha256(), 0, {}
     ends = sorted(end for end in at if isinstance(end, int) and end > 0)
     for piece in conversation.read():
@@ -95,9 +94,9 @@ def _digests(conversation: InConversation, at: set[Any]) -> tuple[int, str, dict
 
 
 def _to_go_on_in(state: State, profile: Profile, shorter: list[KnownFork]) -> KnownFork | None:
-    """The newest session here that is the beginning of it, and nothing else."""
+    """The newest session here that holds the beginning of it and nothing else."""
     if profile.commands.get("import"):
-        return None  # an agent that keeps sessions in a database takes each only once
+        return None  # an agent that keeps sessions in a database imports each only once
     return next((known for known in shorter if not fork_was_continued(state, known)), None)
 
 
@@ -117,7 +116,7 @@ def _bring(state: State, conversation: InConversation, received: ReceivedConvers
             plan.cut = Cut(end_of_lines(file)).marked(file)
         plan.fork_place = ForkPlace(root, state.place)
         if shorter and plan.path_of(shorter["sessionId"]) != beside:
-            shorter = None  # its file was moved, or has a name of another time
+            shorter = None  # its file was moved, or its name has another date
         session = shorter["sessionId"] if shorter else kind_of(profile).new_session_id()
         name = (shorter or {}).get("name") or conversation.title
         done = make_fork(state, plan, session, name, earlier=shorter)
@@ -127,7 +126,7 @@ def _bring(state: State, conversation: InConversation, received: ReceivedConvers
 
 
 def _original(profile: Profile, session: str, root: str) -> str:
-    """Where its file would be, had it begun here. Empty where only the agent makes the directory for that."""
+    """Where its file would be if it had begun here; empty if only the agent can make that directory."""
     top = session_root(profile)
     if top is None or profile.sessions is None:
         return ""
@@ -139,7 +138,7 @@ def _original(profile: Profile, session: str, root: str) -> str:
 
 
 def _write(conversation: InConversation, path: str, root: str) -> None:
-    """With this project's directory in place of theirs."""
+    """Write it with this project's directory in place of theirs."""
     masker = Masker(PROJECT, root, with_secrets=True)
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), PRIVATE_FILE)
     try:

@@ -1,6 +1,6 @@
-"""What comes from another machine: the shape of `outgoing`, read from somewhere that is not trusted.
+"""What comes from another machine: the counterpart of `outgoing`, read from a source that is not trusted.
 
-`check` reads all of it and writes nothing; `add` (in `take_over.py`) takes what `check` found.
+`check` reads all of it and writes nothing. `add` (in `take_over.py`) stores what `check` has returned.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _TRIGGER = ("event", "tool", "promptId", "toolUseId", "promptText")
 
 @dataclass(eq=False)
 class InConversation:
-    """A conversation of theirs. `read` gives its bytes, as often as it is asked."""
+    """A conversation from another machine. `read` can be called several times."""
 
     session: str
     agent: str
@@ -44,13 +44,12 @@ class InConversation:
 
 
 class Incoming:
-    """Whoever reads a format of its own makes one of these; nothing in it needs to be checked already.
+    """What each source (a shared file, a remote) implements. It need not check anything.
 
-    `label` names it in messages. `format` is that of the whole. `conversations` are dicts with `session`,
-    `agent`, `title`, `lines` and `read`. `checkpoints` yields (meta, entries), oldest first: `meta` as
-    `OutCheckpoint.meta` has it, `entries` as `encode_entry` writes them, against the checkpoint that `meta`
-    calls its parent. `contents(wanted)` yields (digest, pieces) for the files among `wanted` that are there;
-    it is asked twice.
+    `label` names it in messages, and `format` is its version. `conversations` yields dicts with `session`,
+    `agent`, `title`, `lines` and `read`. `checkpoints` yields (meta, entries), oldest first: `meta` is like
+    `OutCheckpoint.meta`, and `entries` are the changes since the parent, as `encode_entry` writes them.
+    `contents(wanted)` yields (digest, pieces) for those of the wanted files that it has; it is called twice.
     """
 
     label = ""
@@ -68,7 +67,7 @@ class Incoming:
 
 @dataclass(eq=False)
 class InCheckpoint:
-    """One that was checked: what is told of it, and its tree."""
+    """A checkpoint that was checked: its description and its tree."""
 
     meta: Meta
     root: bytes
@@ -79,7 +78,7 @@ class InCheckpoint:
 
 
 class Checked:
-    """All that was read, with nothing in it that may not be there."""
+    """Everything that was read, all of it checked."""
 
     def __init__(self, trees: TreeBuilder) -> None:
         self.trees = trees
@@ -90,8 +89,8 @@ class Checked:
 def check(incoming: Incoming, known_root: Callable[[str], bytes | None] = lambda id: None,
           stored: Callable[[bytes], Tree] | None = None,
           has: Callable[[bytes], bool] = lambda oid: False) -> Checked:
-    """Read everything, and refuse all of it for one offence. `known_root` gives the tree of a checkpoint that
-    is here already, which a parent may be; `stored` its directories; `has` says which content is here."""
+    """Read everything, and refuse all of it for one offence. A parent may be a checkpoint that is here
+    already: `known_root` returns its tree, and `stored` reads trees. `has` says which content is here."""
     checked = Checked(TreeBuilder(stored))
     try:
         _check_format(incoming)
@@ -138,10 +137,10 @@ def _read_checkpoints(incoming: Incoming, checked: Checked,
         if sound["id"] in roots:
             raise ValueError(f"it holds the checkpoint {sound['id']} twice")
         parent = sound["parent"]
-        # A parent comes first, so there can be no ring of them.
+        # A parent comes before its children, so parents cannot form a ring.
         root = None if parent is None else roots.get(parent) or known_root(parent)
         if parent is not None and root is None:
-            raise ValueError(f"the parent of its checkpoint {sound['id']} is not there")
+            raise ValueError(f"the parent of its checkpoint {sound['id']} is missing")
         changes = [decode_entry(value) for value in values]
         entries += len(changes)
         if entries > MAX_ENTRIES or len(roots) >= MAX_CHECKPOINTS:
@@ -151,7 +150,7 @@ def _read_checkpoints(incoming: Incoming, checked: Checked,
 
 
 def _meta(value: Any) -> Meta:
-    """What a stranger says of a checkpoint, as far as it makes sense."""
+    """A stranger's description of a checkpoint, checked; optional fields that are malformed are dropped."""
     if not isinstance(value, dict):
         raise ValueError("a checkpoint in it is malformed")
     parent, lane, created = value.get("parent"), value.get("lane"), value.get("createdAt")
@@ -196,7 +195,7 @@ def _check_contents(incoming: Incoming, files: dict[bytes, int], has: Callable[[
 
 
 def objects_of(wanted: bytes, size: int, pieces: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    """The objects (id, content) that a file becomes in the store; ValueError where it is another file."""
+    """The objects (id, content) that a file becomes in the store. ValueError if it is another file."""
     chunks: list[tuple[int, bytes]] = []
     total = 0
     for data in _in_chunks(pieces):

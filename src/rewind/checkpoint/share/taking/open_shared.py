@@ -1,4 +1,4 @@
-"""`rewind open`: what somebody shared, in an empty directory or beside the history of a project."""
+"""`rewind open`: a shared file becomes a new project in an empty directory, or is added to a project."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.files.elsewhere import write_elsewhere
 from rewind.checkpoint.share.taking.incoming import Checked, check
+from rewind.checkpoint.share.taking.shared_file import SharedFile
 from rewind.checkpoint.share.taking.take_over import Added, add, check_incoming
-from rewind.checkpoint.share.taking.unpack import SharedFile
 from rewind.errors import RewindError
 from rewind.files import write_atomic
 from rewind.index import MAIN
@@ -20,12 +20,12 @@ from rewind.paths import Project, find_project
 if TYPE_CHECKING:
     from rewind.snapshot.scan.build import Progress
 
-_OURS = (".agent",)  # what a project has in it before its files come
-_OPENING = "opening"  # in the state directory, as long as the files of a new project are not all written
+_OURS = (".agent",)  # what a new project has in it before its files are written
+_OPENING = "opening"  # a file in the state directory, until all files of a new project are written
 
 
 class Opened:
-    """`is_new`: the directory was empty, and is a project now. `written` counts its files."""
+    """`is_new`: the directory was empty and is a project now. `written` counts its files."""
 
     def __init__(self, root: str, is_new: bool, what: str, checkpoints: int) -> None:
         self.root = root
@@ -35,12 +35,12 @@ class Opened:
         self.conversations: list[tuple[str, str]] = []  # agent and session, as they were shared
         self.written = 0
         self.lane = ""
-        self.added: Added | None = None  # None: it was only looked at
+        self.added: Added | None = None  # None after a dry run
 
 
 def open_file(path: str, folder: str, home: str, mode: str, *, max_bytes: int | None = None,
               dry_run: bool = False, progress: Progress | None = None) -> Opened:
-    """All of the file is checked before anything is made or changed."""
+    """Checks all of the file before anything is made or changed."""
     root = os.path.realpath(folder)
     with SharedFile(path, max_bytes) as shared:
         project = find_project(root, home) if os.path.isdir(root) else None
@@ -66,14 +66,14 @@ def _into_project(shared: SharedFile, project: Project, dry_run: bool) -> Opened
             checked = check_incoming(state, shared)
             opened = _opened(shared, checked, project.root, False)
             opened.lane = lane_name(checked)
-            opened.added = add(state, shared, lane=opened.lane, checked=checked)
+            opened.added = add(state, shared, checked, lane=opened.lane)
         return opened
     finally:
         state.close()
 
 
 def lane_name(checked: Checked) -> str:
-    """The same for every file about one conversation."""
+    """The same name for every file about the same conversation."""
     source = checked.conversations[0].session if checked.conversations else checked.checkpoints[-1].id
     return f"shared-{source[:8]}"
 
@@ -90,11 +90,11 @@ def _into_empty(shared: SharedFile, root: str, home: str, mode: str, dry_run: bo
     state, _ = init_project(root, home, mode, False)
     try:
         with locked(state, "open"):
-            # Killed before the last file is written, the next `open` finds this and goes on.
+            # If this process is killed before the last file is written, the next `open` goes on from here.
             opening = state.project.path(_OPENING)
             write_atomic(opening, b"")
-            newest = checked.checkpoints[-1].meta["lane"]  # its files are written: the project stands there
-            opened.added = add(state, shared, first=newest, checked=checked)
+            newest = checked.checkpoints[-1].meta["lane"]  # its files are written, so the project is there
+            opened.added = add(state, shared, checked, first=newest)
             assert opened.added.tip is not None
             opened.written = len(write_elsewhere(state, opened.added.tip, root, None, progress, beside=_OURS,
                                                  to_finish=to_finish))
@@ -116,7 +116,7 @@ def _check_empty(root: str, home: str) -> None:
 
 
 def _is_unfilled(project: Project) -> bool:
-    """A killed `open` made the project and did not come to add anything to it."""
+    """Whether an `open` that was killed made the project and added nothing to it."""
     if set(os.listdir(project.root)).difference(_OURS):
         return False
     state = State(project)

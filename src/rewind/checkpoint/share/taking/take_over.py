@@ -1,7 +1,7 @@
-"""Taking over what was checked: content first, then conversations, then the records, parents before children.
+"""Stores what was checked: content first, then conversations, then the records, parents before children.
 
-Nothing that is here is overwritten. A process that is killed leaves a beginning that makes sense; doing it
-again adds the rest, for what is here already is known by its id.
+Nothing is overwritten. If the process is killed, what it stored is usable, and a repetition adds the rest:
+what is here already is recognised by its id.
 """
 
 from __future__ import annotations
@@ -26,24 +26,23 @@ from rewind.store.blobs import pack
 if TYPE_CHECKING:
     from rewind.checkpoint.records.record import Code, Trigger
 
-LANE = "@"  # begins the place of what came from elsewhere, which no directory is
+LANE = "@"  # begins the place of foreign checkpoints, which is not a directory
 
 
 class Added:
-    """`records` are the new ones, `known` those that were here before; both oldest first."""
+    """`records` are the new checkpoints, `known` those that were here before; both are oldest first."""
 
     def __init__(self) -> None:
         self.records: list[Record] = []
         self.known: list[Record] = []
         self.conversations: list[ReceivedConversation] = []
         self.notes: list[str] = []
-
-        self.tip: Record | None = None  # the newest of theirs, new here or not
+        self.tip: Record | None = None  # the newest of all of them
         self.base: Record | None = None  # the oldest
 
 
 def check_incoming(state: State, incoming: Incoming) -> Checked:
-    """Check all of it, with what is here already in mind; nothing is written."""
+    """`check` all of it against what is here already."""
     known = _known(state)
 
     def root_of(id: str) -> bytes | None:
@@ -55,11 +54,9 @@ def check_incoming(state: State, incoming: Incoming) -> Checked:
     return check(incoming, root_of, stored, state.objects.has)
 
 
-def add(state: State, incoming: Incoming, *, lane: str = "", first: str = MAIN,
-        checked: Checked | None = None) -> Added:
-    """Add lanes: their lane `first` becomes the place `@LANE` here, or this project's own line where `lane`
-    is empty; the others get names beside it. The caller holds the lock."""
-    checked = checked or check_incoming(state, incoming)
+def add(state: State, incoming: Incoming, checked: Checked, *, lane: str = "", first: str = MAIN) -> Added:
+    """Their lane `first` becomes the place `@LANE`, or this project's own line if `lane` is empty; the names
+    of their other lanes follow from it. The caller holds the lock."""
     _store(state, incoming, checked)
     added = Added()
     for conversation in checked.conversations:
@@ -71,7 +68,7 @@ def add(state: State, incoming: Incoming, *, lane: str = "", first: str = MAIN,
 
 
 def _known(state: State) -> dict[str, list[Record]]:
-    """What is here, by the id that it has everywhere."""
+    """The checkpoints here, by the id that they have on every machine."""
     store_id = state.store_info["id"]
     found: dict[str, list[Record]] = {}
     for record in state.timeline.all():
@@ -81,7 +78,7 @@ def _known(state: State) -> dict[str, list[Record]]:
 
 def _store(state: State, incoming: Incoming, checked: Checked) -> None:
     store = state.objects
-    # Again, now that the lock is ours: what was here when it was checked may have been collected since.
+    # Asked again under the lock: content that was here during the check may have been collected since.
     wanted_now = {oid.hex() for oid in checked.trees.files if not store.has(oid)}
     try:
         for digest, pieces in incoming.contents(wanted_now):
@@ -123,7 +120,7 @@ def _record(state: State, checked: Checked, one: InCheckpoint, names: dict[str, 
     code: Code = {"format": "objects", "tree": one.root.hex(), "rules": rules, "fileCount": count.files,
                   "totalSize": count.bytes, "newBytes": 0, "uncovered": count.uncovered}
     kept: Any = {key: value for key, value in meta["trigger"].items()
-                 if value not in (REVERT, APPLY, ADOPT)}  # steps in the log of another project
+                 if value not in (REVERT, APPLY, ADOPT)}  # these refer to the log of the other project
     trigger: Trigger = kept
     if meta["session"]:
         trigger["session"] = conversation.session if conversation else meta["session"]
@@ -144,7 +141,7 @@ def _record(state: State, checked: Checked, one: InCheckpoint, names: dict[str, 
 
 
 def _kind(kind: str) -> str:
-    """A step's backup and a first checkpoint mean something only where they were made."""
+    """The kinds `backup` and `initial` mean something only where the checkpoint was made."""
     return kind if kind in ("auto", "manual") else "auto"
 
 

@@ -1,31 +1,27 @@
-"""Trees of shared checkpoints, each made from its parent's and what changed since."""
+"""Builds the tree of each shared checkpoint from its parent's tree and the changes since."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
-from rewind.checkpoint.share.entries import InEntry
+from rewind.checkpoint.share.entries import SharedEntry
 from rewind.checkpoint.share.path_names import case_clashes
 from rewind.errors import StoreDamaged
 from rewind.snapshot.trees.tree import DIR, FILES, LINK, UNCOVERED, Tree, TreeEntry, check_depth
 from rewind.store.blobs import oid_of
 
 
-class Count:
-    """What a tree holds, all directories below it included."""
+class Count(NamedTuple):
+    """What a tree holds, including the directories below it."""
 
-    __slots__ = ("bytes", "files", "uncovered")
-
-    def __init__(self, files: int, size: int, uncovered: int) -> None:
-        self.files = files
-        self.bytes = size
-        self.uncovered = uncovered
+    files: int
+    bytes: int
+    uncovered: int
 
 
 class _Folder:
     """A directory that is being changed."""
-
-    __slots__ = ("entries", "mode", "partial")
 
     def __init__(self, tree: Tree, mode: int) -> None:
         self.entries = dict(tree.entries)
@@ -34,7 +30,7 @@ class _Folder:
 
 
 class TreeBuilder:
-    """All trees that were made, in memory; `files` are the contents that they name, with their sizes."""
+    """All new trees, in memory. `files` are the contents that they name, with their sizes."""
 
     def __init__(self, stored: Callable[[bytes], Tree] | None = None) -> None:
         """`stored` reads a tree that is here already."""
@@ -52,14 +48,14 @@ class TreeBuilder:
             found = self._trees[oid] = self._stored(oid)
         return found
 
-    def apply(self, root: bytes | None, changes: Iterable[InEntry]) -> bytes:
-        """The root of a new tree. Raises ValueError where a change makes no sense."""
+    def apply(self, root: bytes | None, changes: Iterable[SharedEntry]) -> bytes:
+        """The root of a new tree. Raises ValueError if a change is impossible."""
         opened = {b"": _Folder(self.tree(root) if root else Tree({}), 0)}
         for change in changes:
             self._change(opened, change)
         return self._close(opened)
 
-    def _change(self, opened: dict[bytes, _Folder], change: InEntry) -> None:
+    def _change(self, opened: dict[bytes, _Folder], change: SharedEntry) -> None:
         if not change.path:
             opened[b""].partial = change.partial
             return
@@ -96,7 +92,7 @@ class TreeBuilder:
         return found
 
     def _close(self, opened: dict[bytes, _Folder]) -> bytes:
-        """From the leaves to the top; every directory above an open one is open."""
+        """From the leaves to the root. Every directory above an open one is open."""
         oid = b""
         for path in sorted(opened, key=lambda path: (path.count(b"/") + bool(path), path), reverse=True):
             folder = opened[path]

@@ -1,4 +1,4 @@
-"""Which turn broke a command: the states on the line of checkpoints, tried by binary search."""
+"""`rewind bisect`: finds the turn that broke a command, by binary search on the line of checkpoints."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NOT_RUN = (126, 127)
 
 
 class Bisected:
-    """`bad` is the first checkpoint with which the command fails, `good` the last one before it."""
+    """`bad` is the first checkpoint at which the command fails, `good` the last one before it."""
 
     def __init__(self, state: State, states: list[Record], found: Found, runs: int, parents: Lineage) -> None:
         assert found.bad is not None and found.good is not None
@@ -47,19 +47,18 @@ class Bisected:
 
     @property
     def span(self) -> str:
-        """What lies between the two, as a person types it."""
+        """The range between the two, as a person types it."""
         return f"{self.good.name}..{self.bad.name}"
 
 
 class Bisect:
-    """`good` and `bad` are what a person typed. `known` are verdicts of an earlier run; with `command` empty
-    nothing else is tried."""
+    """`good` and `bad` are selectors as typed. `known` are results of an earlier run; with an empty `command`
+    only these are used."""
 
     def __init__(self, state: State, command: Sequence[str], *, good: str | None = None,
                  bad: str | None = None, known: dict[str, str] | None = None, below: str = "",
                  quiet: bool = False, progress: Progress | None = None) -> None:
-        """`below` is the directory in the project where the command is run; `quiet`: what it prints is not
-        shown."""
+        """`below` is the directory in the project where the command runs. `quiet` hides its output."""
         self._state = state
         self._command = list(command)
         self._known = known or {}
@@ -73,7 +72,8 @@ class Bisect:
         self._bad_is_known = bad is not None
 
     def _range(self, good: str | None, bad: str | None) -> tuple[list[Record], int | None]:
-        """Oldest first, of checkpoints with the same code in a row only the first; and which one is good."""
+        """The checkpoints to try, oldest first, and the index of one that is good. Of several in a row with
+        the same code, only the first is tried."""
         newest = state_named(self._state, bad) if bad else here(self._state)
         if newest is None:
             raise NothingToBisect(reason="there is no checkpoint yet")
@@ -114,8 +114,8 @@ class Bisect:
         verdict = self._known.get(record.name)
         if verdict is None:
             if place is None:
-                raise NothingToBisect(reason=f"the log does not tell about {record.name}",
-                                      hint="Give the command, to try what is missing: -- CMD")
+                raise NothingToBisect(reason=f"the log has no result for {record.name}",
+                                      hint="To try what is missing, give the command: -- CMD")
             self.runs += 1
             if self._progress:
                 self._progress(record, self.runs, left)
@@ -148,7 +148,7 @@ def state_named(state: State, text: str) -> Record:
 
 
 def run_command(command: Sequence[str], folder: str, quiet: bool) -> int:
-    """Its exit code, as a shell tells it. What it prints goes to stderr, for stdout is the result's."""
+    """Its exit code as in a shell. Its output goes to stderr, because stdout is for our result."""
     env = {key: value for key, value in os.environ.items() if not key.startswith("REWIND_")}
     try:
         child = subprocess.Popen(list(command), cwd=folder, env={**env, "PWD": folder},

@@ -1,6 +1,6 @@
-"""One checkpoint after the other in the project itself, for a command that works nowhere else. The state of
-now is safe first, and comes back at the end. Each step is in the log before it is made: a process that is
-killed leaves an interrupted operation, whose way back is the state before the first step."""
+"""Tries checkpoints in the project itself, for a command that works nowhere else. The current state is saved
+first and restored at the end. Each step is in the log before it is made: if the process is killed, undoing
+the interrupted operation restores the state before the first step."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from rewind.errors import NothingToBisect, RewindInterrupted
 
 
 class InPlace:
-    """`with InPlace(state) as steps:`, then `steps.make(record)`. The lock of the place is held all the time,
-    so that no hook takes a step for somebody's work; that of the store while a step is made."""
+    """`with InPlace(state) as steps:`, then `steps.make(record)`. The lock of the place is held throughout,
+    so that no hook takes a step for somebody's work. The lock of the store is held only during a step."""
 
     def __init__(self, state: State, force: bool = False) -> None:
         self._state = state
@@ -34,7 +34,7 @@ class InPlace:
         self._at: Record | None = None
         self._op: Operation | None = None
         self._released: Any = None  # while the command runs
-        self.remaining: list[tuple[bytes, str]] = []  # what could not be brought back at the end
+        self.remaining: list[tuple[bytes, str]] = []  # what could not be restored at the end
 
     def __enter__(self) -> InPlace:
         refuse_while_running(self._state, self._force)
@@ -68,14 +68,14 @@ class InPlace:
         self._released.__enter__()
         return self._state.project.root
 
-    def _come_back(self) -> None:
+    def _take_store_lock_again(self) -> None:
         released, self._released = self._released, None
         if released:
             released.__exit__(None, None, None)
 
     def _step(self, record: Record) -> None:
-        """As every restore is made: captured, planned, staged, then one change after the other."""
-        self._come_back()
+        """Like every restore: capture, plan, stage, then one change after another."""
+        self._take_store_lock_again()
         wanted = CodeToRestore(record, leaving=self._at)
         with wanted.open(self._state) as source:
             staged = stage_restore(self._state, source, wanted, force=True, expected=None, progress=None)
@@ -86,10 +86,10 @@ class InPlace:
             finally:
                 staged.close()
         self._at = record
-        self._state.objects.rollback()  # the command may take long: nothing waits for us meanwhile
+        self._state.objects.rollback()  # the command may take long, and no transaction may stay open
 
     def _save(self, staged: StagedRestore) -> None:
-        """Before the first step: what is there now. Later: what the command or somebody else changed."""
+        """Save the current state before the first step, and later what the command or somebody changed."""
         expected = self._at or self._current
         if staged.draft.snapshot.root != expected.tree:
             text = "Before bisect" if self._at is None else f"Left by bisect at {self._at.name}"
@@ -116,7 +116,7 @@ class InPlace:
 
 
 class _CtrlCIgnored:
-    """The way back is not interrupted by a second Ctrl-C."""
+    """A second Ctrl-C must not interrupt the restore at the end."""
 
     def __enter__(self) -> None:
         self._main = threading.current_thread() is threading.main_thread()

@@ -1,4 +1,4 @@
-"""`bisect.log`: the tries of the last bisect, as text that can be kept and replayed."""
+"""`bisect.log`: the results of the last bisect, as text that can be kept and replayed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class BisectLog:
 
 
 def read_log(path: str) -> dict[str, str]:
-    """Checkpoint -> verdict, in the order of the file."""
+    """Checkpoint -> result, in the order of the file."""
     try:
         text = read_bounded(path, _MOST).decode("utf-8", "surrogateescape")
     except FileNotFoundError:

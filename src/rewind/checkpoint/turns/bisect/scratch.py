@@ -1,16 +1,16 @@
-"""A checkpoint in a directory of its own, for a command that must not disturb the project. What no checkpoint
-holds, such as installed packages, is linked in from the project."""
+"""Writes checkpoints to a temporary directory, for a command that must not change the project. What no
+checkpoint holds, such as installed packages, is linked from the project."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import shutil
 import tempfile
 from collections.abc import Iterator
 from urllib.parse import unquote_to_bytes, urlsplit
 
+from rewind.checkpoint.futures.known.directory import delete_directory
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.files.elsewhere import write_elsewhere
@@ -18,7 +18,7 @@ from rewind.errors import LinkedInstall
 from rewind.snapshot.scan.scan import scan
 from rewind.snapshot.trees.listing import uncovered
 
-# A command makes these again. Linked, it would write what an older version gives into the project's own.
+# A command makes these again. If they were linked, an older version would write into those of the project.
 _CACHES = ("__pycache__", ".next", ".nuxt", ".svelte-kit", ".turbo", ".gradle", ".hypothesis", ".pytype",
            ".nyc_output", ".kotlin", ".bloop", ".metals")
 _REPOSITORIES = (".git", ".hg", ".jj", ".sl", ".svn")
@@ -26,7 +26,7 @@ _MOST_BYTES = 1 << 20  # of a file that says where an installed package is
 
 
 def to_link(state: State) -> list[bytes]:
-    """What is there in the project and in no checkpoint, and what a command may need."""
+    """The `needed` paths. An error if one of them leads back to the project."""
     found = needed(state)
     for path in found:
         place = leads_back(state, path)
@@ -36,6 +36,7 @@ def to_link(state: State) -> list[bytes]:
 
 
 def needed(state: State) -> list[bytes]:
+    """Paths in the project that no checkpoint holds and that a command may need."""
     snapshot = scan(state.root, state.rules(), state.cache, state.objects, keep=False)
     return [path for path, _ in uncovered(snapshot.root, snapshot.tree) if _is_needed(path)]
 
@@ -46,7 +47,7 @@ def _is_needed(path: bytes) -> bool:
 
 
 class Scratch:
-    """`with Scratch(state) as scratch:`, then `scratch.make(record)` for one checkpoint after the other."""
+    """`with Scratch(state) as scratch:`, then `scratch.make(record)` for one checkpoint after another."""
 
     def __init__(self, state: State, links: list[bytes]) -> None:
         self._state = state
@@ -58,13 +59,13 @@ class Scratch:
         return self
 
     def __exit__(self, *error: object) -> None:
-        _remove(self._top)
+        delete_directory(self._top, ignore_errors=True)
 
     def make(self, record: Record) -> str:
-        """The directory, anew: whatever a command did to the one before is gone. It is called as the project
-        is, for some builds depend on that."""
+        """Make the directory anew, without what a command did to the one before. It has the project's name,
+        because some builds depend on that."""
         folder = os.path.join(self._top, os.path.basename(self._state.project.root) or "project")
-        _remove(folder)
+        delete_directory(folder, ignore_errors=True)
         write_elsewhere(self._state, record, folder, None)
         for path in self._links:
             self._link(os.fsencode(folder), path)
@@ -76,31 +77,20 @@ class Scratch:
         if os.path.lexists(place) or not os.path.isdir(above) or not os.path.lexists(real):
             return
         if os.path.realpath(above) != os.path.realpath(folder) + above[len(folder):]:
-            return  # a directory of the checkpoint is a link that leads somewhere else
+            return  # in the checkpoint, a directory above is a link
         os.symlink(real, place)
-
-
-def _remove(folder: str) -> None:
-    """Also what is read-only; what a link leads to stays."""
-    for at, dirs, _ in os.walk(folder):
-        for name in dirs:
-            path = os.path.join(at, name)
-            if not os.path.islink(path):
-                os.chmod(path, 0o700)
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 # packages that lead back to the project
 
 def leads_back(state: State, path: bytes) -> str:
-    """The part of the project that an installed package leads to: whoever used `path` from elsewhere would
-    run the code of this project as it is now."""
+    """The part of the project that an installed package in `path` leads to. Whoever used `path` elsewhere
+    would run the present code of this project. Empty if there is none."""
     root = os.path.realpath(state.root)
     folder = os.path.join(state.root, path)
     for place in _places_that_lead_back(folder):
         real = os.path.realpath(os.path.join(folder, place))
-        inside = real == root or real.startswith(root + b"/")
-        if inside and not _is_below(real, os.path.realpath(folder)):
+        if _is_below(real, root) and not _is_below(real, os.path.realpath(folder)):
             return os.fsdecode(real)
     return ""
 
@@ -121,11 +111,11 @@ def _of_python(folder: bytes) -> Iterator[bytes]:
         for name in sorted(os.listdir(packages)):
             full = os.path.join(packages, name)
             if name.endswith((b".pth", b".egg-link")):
-                # A line is a path, or code that finds one; the code of an editable install is in a module.
+                # A line is a path or code. The code of an editable install is in a module.
                 yield from (line.strip() for line in _small(full).splitlines()
                             if line.strip() and not line.startswith((b"import ", b"#")))
             elif name.startswith(b"__editable__") and name.endswith(b".py"):
-                yield from _quoted_paths(_small(full))
+                yield from (match[2] for match in re.finditer(rb"""(['"])(/[^'"\n]*)\1""", _small(full)))
             elif name.endswith(b".dist-info"):
                 yield from _direct(_small(os.path.join(full, b"direct_url.json")))
 
@@ -139,11 +129,6 @@ def _site_packages(folder: bytes) -> Iterator[bytes]:
             packages = os.path.join(at, python, b"site-packages")
             if os.path.isdir(packages):
                 yield packages
-
-
-def _quoted_paths(text: bytes) -> Iterator[bytes]:
-    for match in re.finditer(rb"""(['"])(/[^'"\n]*)\1""", text):
-        yield match[2]
 
 
 def _direct(text: bytes) -> Iterator[bytes]:

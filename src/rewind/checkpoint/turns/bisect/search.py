@@ -1,28 +1,28 @@
-"""Binary search for the first state that is bad. Pure: whoever calls it says how to try a state."""
+"""Binary search for the first bad state. The caller supplies the function that tries a state."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-# (which state, how many more runs it takes at most once this one is known) -> a verdict
+# (which state, how many more runs follow at most) -> a result
 Try = Callable[[int, int], str]
 GOOD, BAD, SKIP = "good", "bad", "skip"
-UNKNOWN = -1  # how many more runs, while no good state is known
+UNKNOWN = -1  # the number of further runs while no good state is known
 
 
 class Found:
-    """States are numbered from the oldest, 0. `bad` is the first bad one; `good` the last good one before it,
-    None: there is none, every state that was tried is bad. `skipped` may be the first bad one as well."""
+    """States are numbered from the oldest, 0. `bad` is the first bad one, `good` the last good one before it;
+    None if every state that was tried is bad. Each of `skipped` may be the first bad one as well."""
 
     def __init__(self, good: int | None, bad: int | None, skipped: list[int]) -> None:
         self.good = good
-        self.bad = bad  # None: the newest is good, so nothing is broken
+        self.bad = bad  # None if the newest is good, so nothing is broken
         self.skipped = skipped
 
 
 def find_first_bad(count: int, good: int | None, known_bad: bool, attempt: Try) -> Found:
-    """Of `count` states, the newest is tried unless it is `known_bad`. Without a `good` one it gallops back
-    to one: 1, 2, 4, … states."""
+    """Of `count` states, the newest is tried unless it is `known_bad`. Without a `good` one, the search goes
+    back by 1, 2, 4, … states until it finds one."""
     bad = count - 1
     skipped: set[int] = set()
     if not known_bad and attempt(bad, steps_left(bad - good) if good is not None else UNKNOWN) != BAD:
@@ -45,7 +45,7 @@ def find_first_bad(count: int, good: int | None, known_bad: bool, attempt: Try) 
 
 
 def _gallop(newest: int, attempt: Try, skipped: set[int]) -> tuple[int | None, int]:
-    """(a good state, the oldest that is known to be bad)"""
+    """(a good state, the oldest known bad state)"""
     bad, distance = newest, 1
     at = newest - 1
     while at >= 0:
@@ -62,5 +62,5 @@ def _gallop(newest: int, attempt: Try, skipped: set[int]) -> tuple[int | None, i
 
 
 def steps_left(between: int) -> int:
-    """How many runs tell `between` states apart, if none is skipped."""
+    """How many runs are needed to search `between` states, if none is skipped."""
     return max(0, (between - 1).bit_length())

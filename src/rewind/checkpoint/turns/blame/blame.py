@@ -1,5 +1,5 @@
-"""Which turn wrote each line of a file: the lines are followed back along the line of checkpoints, through
-every version of the file, to the checkpoint where they first appear."""
+"""`rewind blame`: which turn wrote each line of a file. Lines are followed back through the versions of the
+file to the checkpoint where they first appear."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 
 class BlamedLine:
-    """`number` counts from 1. `record` is the checkpoint in which the line first appears, None: it is in none
-    yet. `commit` is set for a line that git knows from before the first checkpoint."""
+    """`number` counts from 1. `record` is the checkpoint in which the line first appears; None if it is not
+    saved yet. `commit` is set for a line that git knows from before the first checkpoint."""
 
     __slots__ = ("author", "commit", "number", "path", "record", "text")
 
@@ -47,11 +47,11 @@ class BlamedLine:
 
     @property
     def time(self) -> float | None:
-        """Seconds since the epoch; None: just now."""
+        """Seconds since the epoch; None for an unsaved line."""
         return self.commit.time if self.commit else self.record.created if self.record else None
 
     def name(self, several: bool) -> str:
-        """Who wrote it, in a word; with the session where a file has lines of `several`. A star: unsaved."""
+        """Who wrote it, in one word, with the session if there are `several`. A star means unsaved."""
         star = "" if self.record else "*"
         if self.commit:
             return f"git {self.commit.id[:7]}"
@@ -62,7 +62,8 @@ class BlamedLine:
 
     @property
     def words(self) -> str:
-        """What tells the most about it, on one line: the prompt, the commit, what the person said of it."""
+        """The best description on one line: the prompt, the commit's summary, or the checkpoint's
+        description."""
         if self.commit:
             text = self.commit.summary
         elif self.who == AGENT:
@@ -70,7 +71,7 @@ class BlamedLine:
         elif self.record is None:
             text = "not in a checkpoint yet"
         elif self.record.kind == "backup" or (self.record.kind == "auto" and not is_result(self.record)):
-            text = ""  # a backup tells of a command, and what a hook wrote of the turn that came next
+            text = ""  # a backup describes a command, and a hook's checkpoint describes the turn after it
         else:
             text = self.record.description
         return " ".join(text.split())
@@ -80,12 +81,12 @@ class Blame:
     def __init__(self, path: bytes, lines: list[BlamedLine], damaged: dict[str, RewindError]) -> None:
         self.path = path
         self.lines = lines
-        self.damaged = damaged  # checkpoints that could not be read, and were passed over
+        self.damaged = damaged  # checkpoints that were skipped because they could not be read
 
 
 def blame(state: State, path: bytes, checkpoint: str | None = None, first: int | None = None,
           last: int | None = None) -> Blame:
-    """The lines `first` to `last` (both counted, from 1) of a file, as it is now or in a checkpoint."""
+    """The lines `first` to `last` (from 1, inclusive) of a file, as it is now or in a checkpoint."""
     record = select(state, checkpoint) if checkpoint else here(state)
     if record is None:
         raise PathNeverSeen(path=os.fsdecode(path))
@@ -102,7 +103,7 @@ def blame(state: State, path: bytes, checkpoint: str | None = None, first: int |
 def _range(first: int | None, last: int | None, total: int) -> tuple[int, int]:
     first, last = first or 1, total if last is None else last
     if first > last and total:
-        first, last = last, first  # as git has it
+        first, last = last, first  # like git
     if (first > total and (total or first > 1)) or first < 1:
         raise UsageError(f"The file has {total:,} lines, so there is no line {first}.",
                          hint="Give a range within the file: -L 10,20")
@@ -110,8 +111,8 @@ def _range(first: int | None, last: int | None, total: int) -> tuple[int, int]:
 
 
 class _Walk:
-    """From the newest version to the oldest. `lines` has for each line of a version its place in the file
-    that was asked for; -1 where nobody asked for it, or where it is known already who wrote it."""
+    """Goes from the newest version to the oldest. `lines` has for each line of a version its place in the
+    requested file; -1 if the line was not requested, or if its author is already known."""
 
     def __init__(self, state: State, path: bytes, record: Record) -> None:
         self.state = state
@@ -179,7 +180,7 @@ class _Walk:
             version = before
 
     def _pass(self, lines: list[int], blocks: list[Block], record: Record | None, path: bytes) -> list[int]:
-        """Lines in a part that differs are this version's; the others go to the version before."""
+        """Lines in a part that differs belong to this version; the others go on to the version before."""
         own, rest = split(lines, blocks)
         self._take(own, record, path)
         return rest

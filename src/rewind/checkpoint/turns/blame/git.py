@@ -1,5 +1,5 @@
-"""Lines that are older than the first checkpoint: git knows who committed them, where the commit that was
-checked out then has them."""
+"""Finds the git commits of lines that are older than the first checkpoint, with `git blame` of the commit
+that was checked out then."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Commit:
 
 
 def commits_of(state: State, record: Record, path: bytes, lines: list[bytes]) -> dict[int, Commit]:
-    """Place in the file, as a checkpoint has it -> the commit that wrote the line. Lines that are not in the
-    commit that was checked out are left out."""
+    """Line number in the checkpoint's file, from 0 -> the commit that wrote the line. Lines that are not in
+    the commit that was checked out are left out."""
     noted = record.data.get("git")
     head = noted.get("head") if isinstance(noted, dict) else None
     top = work_tree_top(state.root) if isinstance(head, str) else None
@@ -35,7 +35,7 @@ def commits_of(state: State, record: Record, path: bytes, lines: list[bytes]) ->
     try:
         return _from_git(Git(top), head, name, lines)
     except GitFailed:
-        return {}  # no git, or the commit is gone: then these lines are just old
+        return {}  # git is not installed, or the commit is gone
 
 
 def _from_git(git: Git, head: str, name: bytes, lines: list[bytes]) -> dict[int, Commit]:
@@ -46,9 +46,9 @@ def _from_git(git: Git, head: str, name: bytes, lines: list[bytes]) -> dict[int,
     commits = _parsed(git.run("blame", "--porcelain", "--no-textconv", head, b"--", name))
     found: dict[int, Commit] = {}
     at = 0
-    # Git may have changed the ends of lines when it wrote the file.
+    # Git may have changed the line ends when it wrote the file.
     for old, _, new, new_end in [*changed_blocks(_plain(committed), _plain(lines)),
-                                       (len(committed), 0, len(lines), 0)]:
+                                 (len(committed), 0, len(lines), 0)]:
         shift = old - new
         found.update({n: commits[n + shift] for n in range(at, new) if n + shift in commits})
         at = new_end
@@ -60,7 +60,7 @@ def _plain(lines: list[bytes]) -> list[bytes]:
 
 
 def _parsed(porcelain: bytes) -> dict[int, Commit]:
-    """Line, counted from 0 -> its commit."""
+    """Line number, from 0 -> its commit."""
     commits: dict[str, Commit] = {}
     found: dict[int, Commit] = {}
     commit = Commit("")

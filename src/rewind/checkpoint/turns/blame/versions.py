@@ -1,5 +1,5 @@
-"""The versions of one file along the line of checkpoints, newest first, through renames. Trees are read once,
-and content only where the file's object changed."""
+"""The versions of one file along the line of checkpoints, newest first, through renames. Each tree is read
+once, and content only if the file's object changed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Version:
-    """A file as it is in `record`, the oldest checkpoint in a row that has it so."""
+    """A version of a file. `record` is the oldest of the checkpoints in a row that have it."""
 
     def __init__(self, record: Record, path: bytes, entry: TreeEntry, data: bytes) -> None:
         self.record = record
@@ -32,7 +32,7 @@ class Version:
 
 
 class FileVersions:
-    """`with versions:`, for checkpoints in the archive format are unpacked meanwhile."""
+    """`with versions:` removes the unpacked archives at the end."""
 
     def __init__(self, state: State, parents: Lineage) -> None:
         self._state = state
@@ -51,13 +51,13 @@ class FileVersions:
     # walking
 
     def newest(self, record: Record | None, path: bytes) -> Version | None:
-        """The version in a checkpoint, with the oldest checkpoint that has it so; None: it is not there. One
-        that does not hold the file's content, though the file was there, is passed over."""
+        """The version in a checkpoint; None if the file does not exist there. A checkpoint that did not
+        capture the file is skipped."""
         record, entry = self._known(record, path)
         return self._version(record, path, entry) if record and entry and entry.kind in FILES else None
 
     def before(self, version: Version) -> Version | None:
-        """The version that this one was made from; None: the file was made anew here."""
+        """The version before this one; None if the file was new."""
         parent, entry = self._known(self._parents.parent(version.record.name), version.path)
         if parent is None:
             return None
@@ -76,7 +76,7 @@ class FileVersions:
             record = parent
 
     def _known(self, record: Record | None, path: bytes) -> tuple[Record | None, TreeEntry | None]:
-        """The nearest checkpoint that tells what the path was, and what it was."""
+        """The nearest checkpoint in which the state of the path is known, and its entry."""
         while record:
             entry = self._entry_or_none(record, path)
             if record.name not in self.damaged and not (entry and entry.kind == UNCOVERED):
@@ -85,7 +85,7 @@ class FileVersions:
         return None, None
 
     def newest_with(self, record: Record, path: bytes) -> Record | None:
-        """The checkpoint nearest to this one on its line that holds the path."""
+        """The nearest checkpoint on the line that holds the path."""
         return next((one for one in self._parents.line(record.name) if self._entry_or_none(one, path)), None)
 
     # reading
@@ -121,7 +121,7 @@ class FileVersions:
     # renames
 
     def _renamed_from(self, parent: Record, version: Version) -> bytes | None:
-        """The file that is gone in the version's checkpoint and has the same content, or most of it."""
+        """The file that disappeared in the version's checkpoint and had the same content, or most of it."""
         record = version.record
         try:
             gone = [(path, old) for path, old, new in differences(

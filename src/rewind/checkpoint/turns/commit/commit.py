@@ -1,5 +1,5 @@
-"""Git commits from turns, on a new branch or as patches. HEAD, the index, the stash and the working tree are
-not touched, and no hook of the repository is run."""
+"""`rewind commit`: makes git commits from turns, on a new branch or as patches. HEAD, index, stash and
+working tree do not change, and no hook of the repository runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source, between
 from rewind.checkpoint.select.spans import Span, all_turns, spans
-from rewind.checkpoint.turns.commit.git_index import GitIndex, is_deciding
+from rewind.checkpoint.turns.commit.git_index import GitIndex, is_rule_file
 from rewind.checkpoint.turns.commit.message import branch_name, message_of, with_trailers
 from rewind.errors import (
     BranchExists,
@@ -32,12 +32,12 @@ from rewind.snapshot.trees.listing import every_path
 from rewind.snapshot.trees.tree import FILE, FILES, LINK, TreeEntry
 from rewind.words import plural
 
-_HARMLESS = ("bisect",)  # of what may be under way: it does not change what a commit would be
+_HARMLESS = ("bisect",)  # the only unfinished operation of git that does not affect commits
 _IGNORED, _FOREIGN = "ignored by git", "in another repository"
 
 
 class Draft:
-    """A commit that is to be made: its turns, oldest first, and its message without the trailers."""
+    """A planned commit: its turns, oldest first, and its message without the trailers."""
 
     def __init__(self, parts: list[Span], message: str = "") -> None:
         self.spans = parts
@@ -68,7 +68,7 @@ class Committed:
 
 
 class Commits:
-    """What would be committed; `make` does it."""
+    """Plans the commits; `make` makes them."""
 
     def __init__(self, state: State, texts: Sequence[str], *, per_turn: bool = False,
                  session: str | None = None) -> None:
@@ -95,7 +95,7 @@ class Commits:
         return found
 
     def _all(self, session: str | None) -> list[Span]:
-        """Every turn of the session that has code of its own."""
+        """All turns of the session that have checkpoints."""
         turns, found, without = all_turns(self._state, session), [], []
         for turn in range(1, turns.total + 1):
             try:
@@ -186,11 +186,11 @@ class Commits:
             done.commits.append(Made(draft, parent, sorted(paths)))
 
     def _apply(self, index: GitIndex, span: Span, done: Committed) -> list[bytes]:
-        """Bring what one turn changed into the index; the paths, as the project names them."""
+        """Put the changes of one turn into the index. Returns the paths in the project."""
         assert span.after is not None
         with Source(self._state, span.before) as old, Source(self._state, span.after) as new:
             changes = [(path, a, b) for path, a, b in between(old, new) if _is_content(a, b)]
-            index.decide_by(self._deciding(new, span.after))
+            index.write_rule_files(self._rule_files(new, span.after))
             known = index.entries()
             reasons = self._left_out(index, [path for path, _, _ in changes])
             wanted = [(path, b) for path, _, b in changes if path not in reasons]
@@ -204,12 +204,12 @@ class Commits:
             index.update([path for path in gone if path in known], lines)
         return [path for path, _ in wanted]
 
-    def _deciding(self, source: Source, record: Record) -> Iterator[tuple[bytes, bytes]]:
+    def _rule_files(self, source: Source, record: Record) -> Iterator[tuple[bytes, bytes]]:
         for path, entry in every_path(record.tree, source.tree):
-            if entry.kind == FILE and is_deciding(path):
+            if entry.kind == FILE and is_rule_file(path):
                 yield self._below + path, whole(entry, source.blobs)
         folder = self._below.rstrip(b"/")
-        while folder:  # above the project, where no checkpoint looks
+        while folder:  # above the project, which checkpoints do not capture
             folder = os.path.dirname(folder)
             for name in (b".gitattributes", b".gitignore"):
                 full = os.path.join(self._top, folder, name)
@@ -242,8 +242,8 @@ def _turns(numbers: Sequence[int]) -> str:
 
 
 def _merged(known: Lineage, line: dict[str, Record], first: Span) -> Iterator[Span]:
-    """What `revert`, `apply` and `forks adopt` did since. Without it, the commits would end with code
-    that was reverted."""
+    """The changes of `revert`, `apply` and `forks adopt` since. Without them, the commits would end with
+    code that was reverted."""
     for record in line.values():
         parent = known.parent(record.name)
         if parent and is_result(record) and record.sequence > first.before.sequence:

@@ -1,5 +1,5 @@
-"""Git commits made without the user's index and work tree: a temporary index, a temporary work tree that has
-only what decides how files are stored, and `git commit-tree`."""
+"""Makes git commits without the user's index and work tree: with a temporary index, a temporary work tree
+that holds only ignore and attribute files, and `git commit-tree`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from rewind.snapshot.git.run import Git
 
 NOTHING = "0" * 40
-_DECIDING = (b".gitattributes", b".gitignore")
+_RULE_FILES = (b".gitattributes", b".gitignore")
 _LINK, _SUBMODULE = "120000", b"160000"
 # Settings of a repository that would have git write beside its index, or look into the work tree.
 _PLAIN = ("core.splitIndex=false", "core.untrackedCache=false", "core.sparseCheckout=false",
@@ -19,15 +19,15 @@ _PLAIN = ("core.splitIndex=false", "core.untrackedCache=false", "core.sparseChec
 
 
 class GitIndex:
-    """`with GitIndex(top) as index:`. With `apart` even the objects go to a temporary place, and nothing at
-    all is written in the repository."""
+    """`with GitIndex(top) as index:`. With `apart`, objects go to a temporary directory as well, and nothing
+    is written in the repository."""
 
     def __init__(self, top: bytes, apart: bool = False) -> None:
         self._user = Git(top)
         self._apart = apart
 
     def __enter__(self) -> GitIndex:
-        # Asked without naming the directory, for then git checks whose it is.
+        # Without naming the directory, so that git checks its owner.
         folder = self._user.run("rev-parse", "--absolute-git-dir").rstrip(b"\n")
         objects = self._user.run("rev-parse", "--git-path", "objects").rstrip(b"\n")
         self._temporary = os.fsencode(tempfile.mkdtemp(prefix="rewind-commit-"))
@@ -70,12 +70,12 @@ class GitIndex:
         return [path for path, mode in self.entries().items() if mode == _SUBMODULE]
 
     def ignored(self, paths: Iterable[bytes]) -> set[bytes]:
-        """Those that git would not add: by the ignore files of that moment, or by those of now."""
+        """The paths that git would not add, by the ignore files of that time or by the present ones."""
         paths = list(paths)
         if not paths:
             return set()
         index = {"GIT_INDEX_FILE": self.git.env["GIT_INDEX_FILE"]}
-        # Git refuses to look behind a link that has taken a directory's place.
+        # Git refuses paths below a link that is now in the place of a directory.
         now = [path for path in paths if not _is_behind_link(self._user.top, path)]
         found = self._user.ignored(_ended(now), **index) + self.git.ignored(_ended(paths))
         return {path for path in found.split(b"\0") if path}
@@ -85,8 +85,8 @@ class GitIndex:
     def read(self, commit: str | None) -> None:
         self.git.run("read-tree", commit) if commit else self.git.run("read-tree", "--empty")
 
-    def decide_by(self, files: Iterable[tuple[bytes, bytes]]) -> None:
-        """(path, content) of the files that say what is ignored and how content is stored."""
+    def write_rule_files(self, files: Iterable[tuple[bytes, bytes]]) -> None:
+        """Write these (path, content) ignore and attribute files, which decide how git treats the others."""
         shutil.rmtree(self.work)
         os.mkdir(self.work)
         for path, content in files:
@@ -102,7 +102,7 @@ class GitIndex:
         return b"%s %s\t%s\0" % (mode.encode(), oid, path)
 
     def update(self, gone: Iterable[bytes], lines: Iterable[bytes]) -> None:
-        # What goes goes first: a file may make room for a directory of its name.
+        # Deletions first: a directory may replace a file of the same name.
         data = b"".join(b"0 %s\t%s\0" % (NOTHING.encode(), path) for path in gone) + b"".join(lines)
         if data:
             self.git.run("update-index", "-z", "--index-info", data=data)
@@ -127,7 +127,7 @@ class GitIndex:
         return self.git.ask("check-ref-format", "--branch", name) is not None
 
     def make_branch(self, name: str, commit: str) -> None:
-        """Refused by git where there is one by that name."""
+        """Git refuses if the branch exists."""
         self.git.run("update-ref", "-m", "rewind commit", f"refs/heads/{name}", commit, NOTHING)
 
     def patches(self, parent: str | None, tip: str, folder: str) -> list[str]:
@@ -151,5 +151,5 @@ def _is_behind_link(top: bytes, path: bytes) -> bool:
     return False
 
 
-def is_deciding(path: bytes) -> bool:
-    return os.path.basename(path) in _DECIDING
+def is_rule_file(path: bytes) -> bool:
+    return os.path.basename(path) in _RULE_FILES

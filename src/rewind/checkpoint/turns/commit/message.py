@@ -1,4 +1,4 @@
-"""The message of a commit that is made from turns: the prompt, and a line that leads back to the turn."""
+"""The message of a commit that is made from turns: the prompt, and a trailer that names the turn."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CHECKPOINT = "Rewind-Checkpoint"
 
 
 def subject_of(text: str, otherwise: str) -> str:
-    """The first line or sentence of a prompt, on one line that fits into a log."""
+    """The first line or sentence of a prompt, short enough for a log."""
     first = next((line for line in text.strip().splitlines() if line.strip()), "") or otherwise
     first = " ".join(_visible(first).split())
     if len(first) <= _SUBJECT:
@@ -29,7 +29,7 @@ def subject_of(text: str, otherwise: str) -> str:
 
 
 def message_of(spans: Sequence[Span]) -> str:
-    """Of one turn its prompt, of several a list of them; without the trailers."""
+    """The prompt of one turn, or a list of the prompts of several; without the trailers."""
     subjects = [subject_of(_text(span), span.label) for span in spans]
     if len(spans) == 1:
         whole = _visible(_text(spans[0])).strip()
@@ -41,8 +41,8 @@ def message_of(spans: Sequence[Span]) -> str:
 
 
 def _text(span: Span) -> str:
-    """The prompt, with its lines where the checkpoint has them; of what is no turn, what the checkpoint says
-    of itself."""
+    """The prompt, with its line breaks if the checkpoint has them; without a turn, the checkpoint's
+    description."""
     noted = span.before.trigger.get("promptText")
     if span.prompt and isinstance(noted, str) and prompt_start(noted) == prompt_start(span.prompt):
         return noted
@@ -69,6 +69,6 @@ def _flat(text: str) -> str:
 
 
 def _visible(text: str) -> str:
-    """Nothing that steers a terminal, and nothing that cannot be written as UTF-8."""
+    """Without control characters, and without what cannot be written as UTF-8."""
     text = text.encode("utf-8", "replace").decode()
     return "".join(c if c.isprintable() or c == "\n" else " " for c in text)

@@ -1,4 +1,4 @@
-"""A shared file, read: nothing in it is trusted, and nothing is written here."""
+"""Reads a shared file. Nothing in it is trusted, and nothing is written here."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class SharedFile(Incoming):
     def _refuse(self, reason: str) -> NoReturn:
         self._reader().refuse(reason)
 
-    # one look at everything
+    # the first reading
 
     def _scan(self) -> None:
         reader = self._reader()
@@ -138,7 +138,7 @@ class SharedFile(Incoming):
                 yield digest, _pieces(member)
 
     def check_files(self, checked: Checked) -> None:
-        """What a person sees with `tar` must be what the newest checkpoint holds."""
+        """Check that `files/`, which a person sees with `tar`, is what the newest checkpoint holds."""
         root = checked.checkpoints[-1].root
         held: dict[bytes, tuple[bytes, Any]] = {}
         for path, entry in every_path(root, checked.trees.tree):

@@ -1,11 +1,13 @@
-"""A checkpoint as one file, with all that it holds, to keep elsewhere; and back from such a file. What others
-may see is in `share/`."""
+"""`rewind export` and `rewind import`: one whole checkpoint as one file, for the person's own use. What is
+written for other people leaves out secrets: see `giving`."""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rewind.checkpoint.project.state import State
@@ -27,13 +29,13 @@ _LONGEST_DESCRIPTION = 1000
 _LONGEST_FIELD = 40
 
 
+@dataclass(eq=False)
 class Exported:
-    """The checkpoint, the links in it that lead out of the tree, and the size of the file."""
+    """A checkpoint that was written to a file, or would be."""
 
-    def __init__(self, record: Record, links: list[bytes], size: int | None = None) -> None:
-        self.record = record
-        self.links = links
-        self.size = size
+    record: Record
+    links: list[bytes]  # symbolic links that lead out of the tree
+    size: int | None = None  # of the file
 
 
 # to a file
@@ -53,15 +55,15 @@ def export_to_stream(state: State, record: Record, file: BinaryIO,
 
 def export_to_file(state: State, record: Record, path: str, *, force: bool = False,
                    progress: Progress | None = None) -> Exported:
-    found: list[Exported] = []
-    size = write_new_file(path, force, lambda file: found.append(
-        export_to_stream(state, record, file, progress)))
-    found[0].size = size
-    return found[0]
+    with new_file(path, force) as file:
+        exported = export_to_stream(state, record, file, progress)
+        exported.size = file.tell()
+    return exported
 
 
-def write_new_file(path: str, force: bool, write: Callable[[BinaryIO], None]) -> int:
-    """Write beside and put in place at the end: the file is complete or not there. Returns its size."""
+@contextmanager
+def new_file(path: str, force: bool) -> Iterator[BinaryIO]:
+    """Written beside its place and renamed at the end, so the file is complete or does not exist."""
     path = os.path.abspath(path)
     check_target(path, force)
     folder, name = os.path.split(path)
@@ -71,16 +73,14 @@ def write_new_file(path: str, force: bool, write: Callable[[BinaryIO], None]) ->
     fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, PRIVATE_FILE)
     try:
         with os.fdopen(fd, "wb") as file:
-            write(file)
+            yield file
             file.flush()
             os.fsync(file.fileno())
-            size = os.fstat(file.fileno()).st_size
         _put_in_place(temp, path, force)
     finally:
         if os.path.lexists(temp):
             os.unlink(temp)
     fsync_dir(folder)
-    return size
 
 
 def check_target(path: str, force: bool) -> None:
@@ -90,7 +90,7 @@ def check_target(path: str, force: bool) -> None:
         _check_folder(os.path.dirname(os.path.abspath(path)))
         return
     if not stat.S_ISREG(info.st_mode):
-        raise RewindError(f"{path} is there and is not a regular file.",
+        raise RewindError(f"{path} already exists and is not a regular file.",
                           hint="Name another file, or `-` to write to the standard output.")
     if not force:
         raise _exists(path)
@@ -106,7 +106,7 @@ def _put_in_place(temp: str, path: str, force: bool) -> None:
         os.replace(temp, path)
         return
     try:
-        os.link(temp, path)  # unlike rename, it fails when somebody made the file meanwhile
+        os.link(temp, path)  # unlike rename, it fails if somebody made the file in the meantime
     except FileExistsError:
         raise _exists(path)
     except OSError:
@@ -122,7 +122,7 @@ def _exists(path: str) -> RewindError:
 # from a file
 
 class _Nowhere:
-    """Takes everything and keeps nothing: the archive is checked, and that is all."""
+    """Keeps nothing: the archive is only checked."""
 
     def has(self, oid: bytes) -> bool:
         return True
@@ -133,7 +133,7 @@ class _Nowhere:
 
 def look_at_import(path: str, *, allow_links_out: bool = False, max_bytes: int | None = None,
                    progress: Progress | None = None) -> Imported:
-    """Everything that an import would check; nothing is stored."""
+    """Check everything that an import checks, and store nothing."""
     nowhere: Any = _Nowhere()
     return read_snapshot(path, nowhere, allow_links_out=allow_links_out, max_bytes=max_bytes,
                          progress=progress)
@@ -155,22 +155,18 @@ def import_file(state: State, path: str, *, allow_links_out: bool = False,
 
 
 def _write_record(state: State, found: Imported, new_bytes: int) -> Record:
-    # Not `create.write_record`: the code here is what it was, so undo and redo lead where they did.
+    # Not `create.write_record`: the project does not change, so undo and redo lead to the same place.
     state.objects.commit()
     state.objects.make_durable(state.on_shared_disk)
     code: Code = {
         "format": "objects", "tree": found.root.hex(),
         "rules": found.metadata["code"]["rules"], "fileCount": found.files,
         "totalSize": found.bytes, "newBytes": new_bytes,
-        "uncovered": _count_uncovered(state, found)}
+        "uncovered": sum(1 for _ in uncovered(found.root, lambda oid: Tree.decode(state.objects.get(oid))))}
     record = new_record(state, "manual", _description(found.metadata), code,
                         {"imported": _origin(found.metadata)})
     state.timeline.write(record)
     return record
-
-
-def _count_uncovered(state: State, found: Imported) -> int:
-    return sum(1 for _ in uncovered(found.root, lambda oid: Tree.decode(state.objects.get(oid))))
 
 
 def _description(metadata: JsonObject) -> str:
@@ -179,7 +175,7 @@ def _description(metadata: JsonObject) -> str:
 
 
 def _origin(metadata: JsonObject) -> Origin:
-    """What the record was called at home. A stranger wrote it, so each field is looked at."""
+    """The record's name, time and kind where it came from. A stranger wrote them, so each is checked."""
     return {"name": _sound(metadata.get("name"), is_name),
             "createdAt": _sound(metadata.get("createdAt"), is_timestamp),
             "kind": _sound(metadata.get("kind"), KINDS.__contains__)}
