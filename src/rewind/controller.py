@@ -277,11 +277,19 @@ class Controller:
         from rewind.checkpoint.project.init import init_project
 
         home = home or rewind_home()
-        state, _ = init_project(root, home, mode or _wanted_mode(home, root), trust)
+        state, _ = init_project(root, home, mode or cls.mode_for(root, home=home), trust)
         controller = cls._of(state)
         if state.timeline.newest_here() is not None:
             return controller, None
         return controller, controller.save("First checkpoint", kind="initial", progress=progress)
+
+    @staticmethod
+    def mode_for(root: str, *, home: str | None = None) -> str:
+        """Where `init` would keep the checkpoints of a directory: "global" or "project"."""
+        from rewind.checkpoint.project.init import wanted_mode
+        from rewind.config.load import load_settings
+
+        return wanted_mode(load_settings(home or rewind_home(), None), os.path.realpath(root))
 
     @classmethod
     def _of(cls, state: State) -> Controller:
@@ -1226,7 +1234,7 @@ class Controller:
         from rewind.checkpoint.remote.pull.clone import clone
 
         home = home or rewind_home()
-        cloned = clone(url, folder, home, _wanted_mode(home, folder), ask=ask, max_mb=max_mb,
+        cloned = clone(url, folder, home, cls.mode_for(folder, home=home), ask=ask, max_mb=max_mb,
                        progress=progress)
         return cls._of(cloned.state), cloned
 
@@ -1245,8 +1253,8 @@ class Controller:
         from rewind.checkpoint.share.taking.open_shared import open_file
 
         home = home or rewind_home()
-        return open_file(path, folder, home, _wanted_mode(home, folder), max_bytes=max_bytes,
-                         dry_run=dry_run, progress=progress)
+        return open_file(path, folder, home, Controller.mode_for(folder, home=home),
+                         max_bytes=max_bytes, dry_run=dry_run, progress=progress)
 
     # upkeep
 
@@ -1340,13 +1348,6 @@ def _project_here(home: str | None) -> Project | None:
     except OSError:
         here = None
     return here if found and here and here.state == found.state else found
-
-
-def _wanted_mode(home: str, folder: str) -> str:
-    from rewind.checkpoint.project.init import wanted_mode
-    from rewind.config.load import load_settings
-
-    return wanted_mode(load_settings(home, None), os.path.realpath(folder))
 
 
 def _not_captured(before: Side, after: Side, paths: list[bytes] | None) -> list[tuple[bytes, str]]:

@@ -38,6 +38,13 @@ def test_init_dry_run_makes_nothing(cli: Rewind) -> None:
     assert "Would protect" in cli.ok("init", "--dry-run").out
 
 
+def test_init_dry_run_says_where_the_checkpoints_would_be(cli: Rewind) -> None:
+    assert cli.json("init", "--dry-run")["mode"] == "global"
+    assert cli.json("init", "--dry-run", "--mode", "project")["mode"] == "project"
+    cli.init("project")
+    assert cli.json("init", "--dry-run")["mode"] == "project"
+
+
 def test_init_refuses_a_home_directory_and_the_root(cli: Rewind) -> None:
     cli.fails(2, "init", "-C", str(cli.home))
     cli.fails(2, "init", "-C", "/")

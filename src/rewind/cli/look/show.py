@@ -85,8 +85,7 @@ class _Changed:
     """What is different from the parent, if that one is still there."""
 
     def __init__(self, controller: Controller, record: Record) -> None:
-        parent = controller.lineage().parent(record.name)
-        self.parent = parent.name if parent else None
+        self.parent = _parent_name(controller, record)
         self.difference: Difference | None = None
         self.lines = ""  # how many came and went, where that is known
         self.shown: list[tuple[str, str]] = []
@@ -97,6 +96,11 @@ class _Changed:
                     self.shown = change_lines(self.difference, renames_in(self.difference))
             except CheckpointNotFound:
                 pass  # collected since
+
+
+def _parent_name(controller: Controller, record: Record) -> str | None:
+    parent = controller.lineage().parent(record.name)
+    return parent.name if parent else None
 
 
 def _lines(controller: Controller, record: Record) -> str:
@@ -222,13 +226,10 @@ def _file_line(path: bytes, entry: TreeEntry) -> str:
 
 def _json(controller: Controller, record: Record, files: bool) -> JsonObject:
     """The whole record, and what is known besides."""
-    difference = _Changed(controller, record).difference
-    changes = difference and {key: [path_json(path) for path in getattr(difference, key)]
-                              for key in ("added", "modified", "deleted")}
     prompt, since = controller.last_prompt(record), controller.git_since(record)
     found = {**record.data, "gitSince": since and {"now": since.now, "commits": since.commits,
                                                    "moved": since.moved, "notes": since.notes()},
-             "sessionId": record.session, "changes": changes,
+             "sessionId": record.session, "changes": _changes_json(controller, record),
              "prompt": prompt and {"session_id": prompt.session_id, "turn": prompt.turn, "text": prompt.text}}
     missing = controller.incomplete().get(record.name)
     found["incomplete"] = {"files": missing.files, "paths": [path_json(p) for p in missing.paths],
@@ -236,6 +237,18 @@ def _json(controller: Controller, record: Record, files: bool) -> JsonObject:
     if files:
         found["files"] = [_file_json(path, entry) for path, entry in controller.files(record.name)]
     return found
+
+
+def _changes_json(controller: Controller, record: Record) -> dict[str, list[PathJson]] | None:
+    parent = _parent_name(controller, record)
+    if parent is None:
+        return None
+    try:
+        with controller.diff(parent, record.name) as difference:
+            return {key: [path_json(path) for path in getattr(difference, key)]
+                    for key in ("added", "modified", "deleted")}
+    except CheckpointNotFound:
+        return None  # collected since
 
 
 def _file_json(path: bytes, entry: TreeEntry) -> HeldFile | NotHeld:

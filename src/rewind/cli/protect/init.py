@@ -52,6 +52,7 @@ def run(args: Args) -> int:
 def _dry_run(args: Args, root: str) -> int:
     check_root(root, rewind_home())
     existing = open_project(root)
-    return answer(args, {"root": root, "state": existing.state if existing else None, "mode": args.mode,
+    mode = existing.mode if existing else args.mode or Controller.mode_for(root)
+    return answer(args, {"root": root, "state": existing.state if existing else None, "mode": mode,
                          "created": False, "checkpoint": None, "dryRun": True},
                   f"Already protected: {root}" if existing else f"Would protect: {root}")
