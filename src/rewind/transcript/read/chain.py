@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import mmap
 
-from rewind.transcript.read.entries import entry_of
+from rewind.transcript.read.entries import entry_of, is_compaction
 from rewind.transcript.read.leaf import WITHIN, marks_of_leaf, named_leaf, newest_below
 from rewind.transcript.read.lines import events_backward, read_at, size_of
 
@@ -30,6 +30,7 @@ class Tail:
         self.file = file
         self.profile = profile
         self.entries: list[Entry] = []  # latest first
+        self.compactions: list[int] = []  # offsets, latest first; some agents' are no entries
         self._named: NamedLeaf | None = None  # the latest line that names a leaf
         self._by_id: dict[str, Entry] = {}
         self._events = events_backward(file, end)
@@ -41,6 +42,8 @@ class Tail:
         """Read one entry further back; None when the beginning is reached."""
         for event in self._events:
             self._read_to = event.offset
+            if is_compaction(event.data, self.profile):
+                self.compactions.append(event.offset)
             entry = entry_of(event, self.profile)
             if entry is None:
                 if self._named is None and event.offset >= self._named_from:
@@ -52,6 +55,10 @@ class Tail:
             # An id is unique in a file, or else the latest line with it is the one that counts.
             return self._by_id.setdefault(entry.id, entry) and entry
         return None
+
+    def read_all(self) -> None:
+        while self.more() is not None:
+            pass
 
     def find(self, id: str) -> Entry | None:
         """The entry with this id, however far back."""

@@ -6,11 +6,12 @@ Small on purpose: a conversation of a gigabyte has a hundred thousand of them.
 from __future__ import annotations
 
 from rewind.agents.profile import holds, pick
-from rewind.transcript.read.prompts import IF_ANSWERED, NO, YES, kind_of_prompt
+from rewind.transcript.read.lines import parse, read_at
+from rewind.transcript.read.prompts import IF_ANSWERED, NO, YES, kind_of_prompt, prompt_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, BinaryIO
 
     from rewind.agents.profile import Profile
     from rewind.agents.profile_sections import Lines
@@ -86,3 +87,22 @@ def entry_of(event: Event, profile: Profile) -> Entry | None:
     if not isinstance(id, str) or not id or not holds(profile.lines["entry"], event.data):
         return None
     return Entry(event, profile, id)
+
+
+class Prompt:
+    """What a prompt says, where its line begins, and the time in that line."""
+
+    def __init__(self, text: str, offset: int, uuid: str, stamp: object = None) -> None:
+        self.text = text
+        self.offset = offset
+        self.uuid = uuid
+        self.stamp = stamp
+
+
+def read_prompt(file: BinaryIO, entry: Entry, profile: Profile) -> Prompt:
+    events = parse(entry.offset, read_at(file, entry.offset, entry.end - entry.offset))
+    if not events:
+        return Prompt("", entry.offset, entry.id)
+    data = events[0].data
+    stamp = pick(data, profile.lines.get("timestamp"))
+    return Prompt(prompt_text(data, profile), entry.offset, entry.id, stamp)
