@@ -32,9 +32,6 @@ if TYPE_CHECKING:
         def check_resumable(self, file: BinaryIO, profile: Profile, cut: Cut) -> None:
             """Refuse a fork that the agent could not go on from; reads no more than it must."""
 
-        def plan_content(self, file: BinaryIO, profile: Profile, cut: Cut) -> Content:
-            """What a fork at this cut holds; refuses what `check_resumable` does."""
-
         def write_session(self, fd: int, file: BinaryIO, profile: Profile, content: Content,
                           names: SessionNames) -> None: ...
 

@@ -11,19 +11,18 @@ import os
 import re
 
 from rewind.errors import CannotFork, NothingBeforeCut
+from rewind.files import write_all
 from rewind.jsonfile import objects_in
 from rewind.transcript.kinds.jsonl_tree import start_of_prompt, turn_runs
 from rewind.transcript.kinds.oplog_end import end_at
 from rewind.transcript.kinds.oplog_fold import fold, operations, unknown_record_name
-from rewind.transcript.kinds.oplog_reading import HEADER
 from rewind.transcript.kinds.oplog_view import View
-from rewind.transcript.place.cursor import header_length
+from rewind.transcript.place.cursor import header_length, header_of
 from rewind.transcript.place.cut import Cut
 from rewind.transcript.read.lines import (
     end_of_lines,
     events_forward,
     line_of,
-    parse,
     read_at,
     size_of,
     stored,
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from rewind.transcript.place.cut import Trigger
     from rewind.transcript.write.content import SessionNames
 
-__all__ = ["check_resumable", "new_session_id", "plan_content", "resolve_cut", "start_of_prompt", "turn_runs",
+__all__ = ["check_resumable", "new_session_id", "resolve_cut", "start_of_prompt", "turn_runs",
            "write_session"]
 
 _KEPT = ("projectHash", "directories")
@@ -126,7 +125,7 @@ def _is_certain(file: BinaryIO, cut: int) -> bool:
     end = end_at(log, cut)
     if end is None or end.unknown or read_at(log, cut - 1, 1) != b"\n" or not _ends_well(end.messages):
         return False
-    head = _header_of(log)
+    head = header_of(log)
     around = [*operations(log, _BEGINNING), *operations(log, min(size_of(log), cut + _LOOKED_AT), cut)]
     return (isinstance(head.get("projectHash"), str) and head.get("kind") in (None, "main")
             and not any(map(unknown_record_name, around)))
@@ -139,17 +138,6 @@ def _ends_well(found: dict[str, JsonObject]) -> bool:
     return not has_begun and any(map(_is_said, messages))
 
 
-def _header_of(log: BinaryIO) -> JsonObject:
-    length = min(HEADER, header_length(log))
-    return next((event.data for event in parse(0, read_at(log, 0, length))), {})
-
-
-def plan_content(file: BinaryIO, profile: Profile, cut: Cut) -> Content:
-    cut = cut.placed(file)
-    check_resumable(file, profile, cut)
-    return Content([(0, cut.offset)], None)
-
-
 def write_session(fd: int, file: BinaryIO, profile: Profile, content: Content, names: SessionNames) -> None:
     end = content.ranges[-1][1]
     if not (_is_certain(file, end) and _write_copy(fd, stored(file), end, names)):
@@ -159,9 +147,7 @@ def write_session(fd: int, file: BinaryIO, profile: Profile, content: Content, n
 def _write_copy(fd: int, log: BinaryIO, end: int, names: SessionNames) -> bool:
     """With the names once more at the end: what a log says last about itself counts. If Node would take
     something in it for the end of a line, nothing is written."""
-    from rewind.files import write_all
-
-    head = _head(names, _header_of(log))
+    head = _head(names, header_of(log))
     write_all(fd, _escaped(line_of(head)))
     last = b""
     for at in range(header_length(log), end, _STEP):
@@ -177,8 +163,6 @@ def _write_copy(fd: int, log: BinaryIO, end: int, names: SessionNames) -> bool:
 
 
 def _write_folded(fd: int, found: Folded, names: SessionNames) -> None:
-    from rewind.files import write_all
-
     messages = list(found.written())
     while messages and messages[-1][0].get("type") == "gemini" and not _is_said(messages[-1][0]):
         messages.pop()

@@ -13,6 +13,7 @@ import time
 
 from rewind.agents.profile import pick
 from rewind.errors import CannotFork
+from rewind.files import write_all
 from rewind.transcript.kinds.rollout_files import meta_of
 from rewind.transcript.kinds.rollout_reading import record_kind
 from rewind.transcript.place.cursor import header_length
@@ -177,16 +178,8 @@ def _kind_of_line(offset: int, raw: bytes) -> bytes | None:
     return None
 
 
-def plan_content(file: BinaryIO, profile: Profile, cut: Cut) -> Content:
-    cut = cut.placed(file)
-    check_resumable(file, profile, cut)
-    return Content([(0, cut.offset)], None)
-
-
 def write_session(fd: int, file: BinaryIO, profile: Profile, content: Content, names: SessionNames) -> None:
     """With the old id in line 1, Codex 0.166 would go on with the old thread."""
-    from rewind.files import write_all
-
     meta, header = meta_of(file), header_length(file)
     payload = {**meta["payload"], "id": names.session, "session_id": names.session,
                "forked_from_id": names.parent}

@@ -7,7 +7,6 @@ from rewind.transcript.place.cut import resolve_cut
 from rewind.transcript.write.content import (
     check_resumable,
     new_session_id,
-    plan_content,
     write_session,
 )
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     from rewind.agents.profile import Profile
 
-__all__ = ["check_resumable", "new_session_id", "plan_content", "resolve_cut", "start_of_prompt", "turn_runs",
+__all__ = ["check_resumable", "new_session_id", "resolve_cut", "start_of_prompt", "turn_runs",
            "write_session"]
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rewind.jsonfile import JsonObject
 
 _OURS = re.compile(r"session-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-rw[0-9a-f]{6}\.jsonl")
-HEADER = 64 << 10  # a first line is not longer
+_LONGEST_HEADER = 64 << 10  # a first line is not longer
 
 
 # files
@@ -31,7 +31,7 @@ def session_id_of(path: str) -> str:
         return ours[1]
     try:
         with open_transcript(path) as file:
-            for offset, raw in lines_forward(file, 0, min(HEADER, size_of(file))):
+            for offset, raw in lines_forward(file, 0, min(_LONGEST_HEADER, size_of(file))):
                 for event in parse(offset, raw):
                     id = event.data.get("sessionId")
                     return id if isinstance(id, str) else ""

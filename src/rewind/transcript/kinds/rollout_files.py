@@ -11,7 +11,7 @@ import time
 
 from rewind.errors import RewindError
 from rewind.transcript.layout import SUFFIX, by_date, stem
-from rewind.transcript.place.cursor import header_length
+from rewind.transcript.place.cursor import header_length, header_of
 from rewind.transcript.read.joined import Joined
 from rewind.transcript.read.lines import (
     events_backward,
@@ -65,8 +65,7 @@ def path_beside(original: str, session_id: str) -> str:
 
 def meta_of(file: BinaryIO) -> JsonObject:
     """Line 1, if it says what a rollout's first line does."""
-    events = parse(0, read_at(file, 0, header_length(file)))
-    data = events[0].data if len(events) == 1 else {}
+    data = header_of(file)
     known = data.get("type") == "session_meta" and isinstance(data.get("payload"), dict)
     return data if known else {}
 

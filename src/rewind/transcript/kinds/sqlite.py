@@ -14,6 +14,7 @@ import time
 from rewind.agents.profile import pick
 from rewind.errors import CannotFork
 from rewind.fast.sha256 import sha256
+from rewind.files import write_all
 from rewind.transcript.kinds.jsonl_tree import start_of_prompt
 from rewind.transcript.kinds.sqlite_reading import session_in
 from rewind.transcript.place.cursor import header_length
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from rewind.transcript.read.lines import Event
     from rewind.transcript.write.content import SessionNames
 
-__all__ = ["check_resumable", "new_session_id", "plan_content", "resolve_cut", "start_of_prompt", "turn_runs",
+__all__ = ["check_resumable", "new_session_id", "resolve_cut", "start_of_prompt", "turn_runs",
            "write_session"]
 
 _NEWEST = 1  # the number before the first dot of the client's version
@@ -150,16 +151,8 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str) and value != ""
 
 
-def plan_content(file: BinaryIO, profile: Profile, cut: Cut) -> Content:
-    cut = cut.placed(file)
-    check_resumable(file, profile, cut)
-    return Content([(0, cut.offset)], None)
-
-
 def write_session(fd: int, file: BinaryIO, profile: Profile, content: Content, names: SessionNames) -> None:
     """With ids of its own: opencode imports no row whose id it has already, and says nothing."""
-    from rewind.files import write_all
-
     end = content.ranges[-1][1]
     first = next(events_forward(file, 0, end))
     write_all(fd, line_of({**first.data, "info": _fork_info(first.data["info"], names)}))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from rewind.agents.profile import pick
+from rewind.jsonfile import objects_in
 from rewind.transcript.layout import path_beside, session_id_of
-from rewind.transcript.place.cursor import header_length
+from rewind.transcript.place.cursor import header_of
 from rewind.transcript.read.joined import Joined
-from rewind.transcript.read.lines import line_of, lines_forward, parse, read_at, size_of
+from rewind.transcript.read.lines import line_of, lines_forward, parse, size_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,8 +26,7 @@ _FORMAT = 1
 # what a line says
 
 def _parts(data: JsonObject) -> list[JsonObject]:
-    parts = data.get("parts")
-    return [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    return objects_in(data.get("parts"))
 
 
 def content_of(data: JsonObject, profile: Profile) -> Any:
@@ -77,8 +77,7 @@ def _tool(part: JsonObject) -> list[JsonObject]:
 
 def session_in(file: BinaryIO) -> JsonObject:
     """What line 1 says about the session; nothing where it is of another format."""
-    events = parse(0, read_at(file, 0, header_length(file)))
-    data = events[0].data if len(events) == 1 else {}
+    data = header_of(file)
     info = data.get("info")
     known = data.get("type") == "session" and data.get("format") == _FORMAT
     return info if known and isinstance(info, dict) else {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rewind.agents.profile import pick
 from rewind.fast.sha256 import sha256
-from rewind.transcript.read.lines import events_backward, lines_forward, read_at, size_of, stored
+from rewind.transcript.read.lines import events_backward, lines_forward, parse, read_at, size_of, stored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO, TypedDict
 
     from rewind.agents.profile import Profile
+    from rewind.jsonfile import JsonObject
 
     class Mark(TypedDict):
         """What a place is known by: its offset, and hashes of the bytes around (`docs/format.md`)."""
@@ -43,6 +44,12 @@ def header_length(file: BinaryIO) -> int:
     for _, raw in lines_forward(file, 0, min(size_of(file), _LONGEST_HEADER)):
         return len(raw) if raw.endswith(b"\n") else 0
     return 0
+
+
+def header_of(file: BinaryIO) -> JsonObject:
+    """The object in line 1. Empty if line 1 is not complete, or is not exactly one object."""
+    events = parse(0, read_at(file, 0, header_length(file)))
+    return events[0].data if len(events) == 1 else {}
 
 
 def fingerprint(file: BinaryIO, start: int, end: int) -> str:

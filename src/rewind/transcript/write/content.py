@@ -13,11 +13,11 @@ from rewind.errors import NothingBeforeCut
 from rewind.files import write_all
 from rewind.jsonfile import JsonObject
 from rewind.transcript.fork_title import FORK_PREFIX
-from rewind.transcript.place.cursor import header_length
+from rewind.transcript.place.cursor import header_length, header_of
 from rewind.transcript.place.cut import Cut
 from rewind.transcript.read.chain import Tail
 from rewind.transcript.read.entries import OTHER
-from rewind.transcript.read.lines import events_backward, line_of, lines_forward, parse, read_at
+from rewind.transcript.read.lines import events_backward, line_of, lines_forward, parse
 from rewind.transcript.write.active_only import kept_ranges
 from rewind.transcript.write.copying import copy_range
 
@@ -47,8 +47,6 @@ class Content:
 
 def plan_content(file: BinaryIO, profile: Profile, cut: Cut) -> Content:
     """Decide how to make the agent resume the right branch. Reads a tail, or everything if it must filter."""
-    cut = cut.placed(file)
-    check_resumable(file, profile, cut)
     whole = [(0, cut.offset)] if cut.offset else []
     if profile.links == "file-order" or not cut.leaf:
         return Content(whole, None)
@@ -79,10 +77,9 @@ def _is_resumable(file: BinaryIO, profile: Profile, cut: Cut) -> bool:
 
 def _has_header(file: BinaryIO, profile: Profile, cut: Cut) -> bool:
     """Without its first line Droid refuses to load a session."""
-    length = header_length(file)
-    events = parse(0, read_at(file, 0, length))
+    header = header_of(file)
     wanted = (profile.recognise or {}).get("equals") or {}
-    return cut.offset >= length > 0 and bool(events) and holds(wanted, events[0].data)
+    return bool(header) and cut.offset >= header_length(file) and holds(wanted, header)
 
 
 def _honours_leaf(profile: Profile, tail: Tail, leaf: str) -> bool:
@@ -157,8 +154,7 @@ def _write_header(fd: int, file: BinaryIO, profile: Profile, ranges: list[tuple[
     """Line 1 tells who the session is and where it works; returns the ranges without it."""
     rule, length = profile.fork["header"], header_length(file)
     assert rule
-    events = parse(0, read_at(file, 0, length))
-    data = dict(events[0].data)
+    data = header_of(file)
     values = {**values, "lastMessage": _last_message(file, profile, rule, ranges[-1][1])}
     for key in rule["drop"]:
         data.pop(key, None)
@@ -182,10 +178,9 @@ def title_lines(profile: Profile, session_id: str, title: str) -> bytes:
 
 def titled_header(file: BinaryIO, profile: Profile, title: str) -> bytes:
     """Line 1 with another title, and with all else that it says."""
-    rule, events = profile.fork["header"], parse(0, read_at(file, 0, header_length(file)))
-    if not rule or not events:
+    rule, data = profile.fork["header"], header_of(file)
+    if not rule or not data:
         return b""
-    data = dict(events[0].data)
     fields = {**rule["set"], **rule["setIfPresent"]}
     data.update({key: title for key, value in fields.items() if value == "{title}" and key in data})
     return line_of(data)

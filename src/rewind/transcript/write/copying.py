@@ -7,6 +7,8 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
+from rewind.files import write_all
+
 if TYPE_CHECKING:
     from rewind.transcript.read.joined import Piece
 
@@ -39,8 +41,6 @@ def copy_range(source: BinaryIO, start: int, end: int, target: int) -> None:
 
 def _copy_parts(parts: Iterator[Piece], target: int) -> None:
     """Of a conversation that is spread over several files."""
-    from rewind.files import write_all
-
     for part in parts:
         if isinstance(part, bytes):
             write_all(target, part)
@@ -49,8 +49,6 @@ def _copy_parts(parts: Iterator[Piece], target: int) -> None:
 
 
 def _copy_some(source: BinaryIO, at: int, end: int, target: int) -> int:
-    from rewind.files import write_all
-
     piece = os.pread(source.fileno(), min(1 << 20, end - at), at)
     write_all(target, piece)
     return len(piece)

@@ -20,7 +20,7 @@ from rewind.transcript.place.cut import Cut
 from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.lines import open_transcript
 from rewind.transcript.read.titles import read_title
-from rewind.transcript.write.content import SessionNames
+from rewind.transcript.write.content import SessionNames, plan_content
 from rewind.transcript.write.import_session import import_session
 from rewind.transcript.write.sidecars import copy_sidecars
 
@@ -58,7 +58,9 @@ def write_fork(source: str, profile: Profile, cut: Cut, *, original: str, sessio
     path = path_beside(beside or original, session_id, profile)
     sweep(os.path.dirname(path))
     with open_conversation(source, profile, identity) as file:
-        content = kind.plan_content(file, profile, cut)
+        cut = cut.placed(file)
+        kind.check_resumable(file, profile, cut)
+        content = plan_content(file, profile, cut)
         title = FORK_PREFIX + (read_title(file, profile) or parent)
         temp = temp_of(path)
         fd = os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, PRIVATE_FILE)

@@ -9,7 +9,7 @@ from rewind.errors import RewindError, SessionInUse
 from rewind.files import PRIVATE_FILE, fsync_dir, make_durable_dir, make_private_dir, write_all
 from rewind.transcript.names import session_id_of
 from rewind.transcript.read.lines import open_transcript, read_at, size_of
-from rewind.transcript.write.content import plan_content, write_content, write_leaf
+from rewind.transcript.write.content import check_resumable, plan_content, write_content, write_leaf
 from rewind.transcript.write.copying import copy_range
 from rewind.transcript.write.fork import sweep, temp_of
 
@@ -34,6 +34,8 @@ def rewrite(path: str, source: str, profile: Profile, cut: Cut, backup: str | No
             note: Note, identity: tuple[int, int] | None = None) -> None:
     """Give `path` what a fork of `source` at this cut would hold; what it held goes to `backup`."""
     with open_transcript(source, identity) as file:
+        cut = cut.placed(file)
+        check_resumable(file, profile, cut)
         content = plan_content(file, profile, cut)
 
         def fill(fd: int) -> None:
