@@ -15,6 +15,7 @@ from rewind.transcript.kinds.oplog_fold import (
     operations,
     text_of,
 )
+from rewind.transcript.read.joined import VirtualFile
 from rewind.transcript.read.lines import read_at, size_of
 
 TYPE_CHECKING = False
@@ -30,15 +31,14 @@ _ROLES = {"user": (b'"user"', b'"User"'), "gemini": (b'"gemini"', b'"Gemini"')}
 _OPENING = 512 << 10
 
 
-class View:
+class View(VirtualFile):
     """The file with what does not count any more blanked out: every message once, at the place where it was
     said, on a line of its own. What was taken back has its type in another case (`User`). Offsets are those
     of the file, and `stored` is the file itself. Nothing is read before somebody looks, and of a long log
     no more than they look at, where that is certain."""
 
-    lacks = ""
-
     def __init__(self, file: BinaryIO, size: int | None = None) -> None:
+        super().__init__([file])
         self.stored = file
         self.joined_size = size_of(file) if size is None else size
         self._folded: tuple[int, Folded] | None = None
@@ -86,18 +86,6 @@ class View:
         self._lines = sorted(drawing.lines())
         self._starts = [start for start, _ in self._lines]
         self._changes = drawing.changes
-
-    def fileno(self) -> int:
-        return self.stored.fileno()
-
-    def close(self) -> None:
-        self.stored.close()
-
-    def __enter__(self) -> View:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 class _Spot:

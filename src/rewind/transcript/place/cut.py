@@ -12,7 +12,7 @@ from rewind.transcript.place.cursor import header_length, mark_of, place_in
 from rewind.transcript.read.chain import Tail
 from rewind.transcript.read.entries import USER, entry_of, is_compaction
 from rewind.transcript.read.lines import end_of_lines, events_forward, size_of
-from rewind.transcript.read.prompts import content_of, has_block, prompt_text
+from rewind.transcript.read.prompts import blocks_of, content_of, has_block, prompt_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _after_turn(file: BinaryIO, profile: Profile, offset: int,
     key = profile.prompt["joinKey"]
     for event in events_forward(file, offset):
         entry = entry_of(event, profile)
-        begins = entry and entry.tells == USER and not _is_result(event, profile)
+        begins = entry and entry.speaker == USER and not _is_result(event, profile)
         if is_compaction(event.data, profile) or (begins and (not key or pick(event.data, key) not in own)):
             # Not that prompt's parent: the agent may have been rewound before it was given.
             return Cut(event.offset)
@@ -138,9 +138,8 @@ def after_tool(file: BinaryIO, profile: Profile, offset: int,
 
 
 def _has_block(event: Event, profile: Profile, kind: str, key: str, wanted: object) -> bool:
-    content = content_of(event.data, profile)
-    return isinstance(content, list) and any(
-        isinstance(b, dict) and b.get("type") == kind and b.get(key) == wanted for b in content)
+    return any(block.get("type") == kind and block.get(key) == wanted
+               for block in blocks_of(event.data, profile))
 
 
 def _out_of_compaction(file: BinaryIO, profile: Profile, cut: Cut) -> Cut:

@@ -36,7 +36,7 @@ class Tail:
         self._events = events_backward(file, end)
         self._read_to = size_of(file) if end is None else end
         self._named_from = max(0, self._read_to - WITHIN)
-        self._next_tells = ""
+        self._next_speaker = ""
 
     def more(self) -> Entry | None:
         """Read one entry further back; None when the beginning is reached."""
@@ -49,8 +49,8 @@ class Tail:
                 if self._named is None and event.offset >= self._named_from:
                     self._named = named_leaf(event, self.profile)
                 continue
-            entry.resolve_if_answered(self._next_tells)
-            self._next_tells = entry.tells or self._next_tells
+            entry.resolve_if_answered(self._next_speaker)
+            self._next_speaker = entry.speaker or self._next_speaker
             self.entries.append(entry)
             # An id is unique in a file, or else the latest line with it is the one that counts.
             return self._by_id.setdefault(entry.id, entry) and entry

@@ -46,14 +46,14 @@ class Entry:
         return self.prompt == YES
 
     @property
-    def tells(self) -> str:
-        """Whether it says that what came before was answered; empty when it says nothing."""
+    def speaker(self) -> str:
+        """Who says something here: USER or ASSISTANT. Empty for an entry that says nothing."""
         return self.role if self.is_main and not self.passing and self.role != OTHER else ""
 
-    def resolve_if_answered(self, next_tells: str) -> None:
-        """A slash command is a prompt if an answer is the next thing that was said."""
+    def resolve_if_answered(self, next_speaker: str) -> None:
+        """A slash command is a prompt if the next thing said is an answer."""
         if self.prompt == IF_ANSWERED:
-            self.prompt = YES if next_tells == ASSISTANT else NO
+            self.prompt = YES if next_speaker == ASSISTANT else NO
 
 
 def _text(value: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rewind.agents.profile import TREE, holds, pick
+from rewind.jsonfile import objects_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +27,11 @@ def content_of(data: JsonObject, profile: Profile) -> Any:
         if isinstance(found, (str, list)):
             return found
     return None
+
+
+def blocks_of(data: JsonObject, profile: Profile) -> list[JsonObject]:
+    """The blocks of what was said; none for a plain text."""
+    return objects_in(content_of(data, profile))
 
 
 def kind_of_prompt(data: JsonObject, profile: Profile) -> int:
@@ -67,9 +73,8 @@ def _is_refused(data: JsonObject, rule: Prompt) -> bool:
 
 
 def has_block(content: Any, kinds: list[str]) -> bool:
-    """Whether what was said holds a block of one of these types."""
-    return isinstance(content, list) and any(
-        isinstance(block, dict) and block.get("type") in kinds for block in content)
+    """Whether what was said contains a block of one of these types."""
+    return any(block.get("type") in kinds for block in objects_in(content))
 
 
 def _genuine_text(content: str | list[Any], rule: Prompt) -> str:

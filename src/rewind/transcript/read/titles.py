@@ -102,11 +102,11 @@ def _first_prompt(file: BinaryIO, profile: Profile, size: int) -> str:
         entry = entry_of(event, profile)
         if entry is None:
             continue
-        for other, text in waiting if entry.tells else ():
-            other.resolve_if_answered(entry.tells)
+        for other, text in waiting if entry.speaker else ():
+            other.resolve_if_answered(entry.speaker)
             if other.is_prompt:
                 return text
-        waiting = [] if entry.tells else waiting
+        waiting = [] if entry.speaker else waiting
         text = prompt_text(event.data, profile) if entry.prompt else ""
         if text.strip():
             if entry.prompt == YES:

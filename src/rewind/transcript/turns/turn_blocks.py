@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from rewind.agents.profile import Profile, pick
-from rewind.jsonfile import JsonObject
+from rewind.jsonfile import JsonObject, objects_in
 from rewind.transcript.read.entries import ASSISTANT, USER, Entry, is_compaction
 from rewind.transcript.read.lines import Event
-from rewind.transcript.read.prompts import as_typed, content_of, prompt_text
+from rewind.transcript.read.prompts import as_typed, blocks_of, content_of, prompt_text
 from rewind.transcript.turns.tool_calls import files_named, pretty, summary_of
 from rewind.transcript.turns.turn_tree import Row
 
@@ -70,9 +70,8 @@ class TurnText:
         key = self.profile.prompt["joinKey"]
         self.join = pick(event.data, key) if key else None
         self.prompt = self._cut(prompt_text(event.data, self.profile))
-        content = content_of(event.data, self.profile)
-        for block in content if isinstance(content, list) else ():
-            if isinstance(block, dict) and block.get("type") == "image":
+        for block in blocks_of(event.data, self.profile):
+            if block.get("type") == "image":
                 self._image(block)
 
     def note_line(self, event: Event) -> None:
@@ -99,9 +98,8 @@ class TurnText:
         content = content_of(event.data, self.profile)
         if isinstance(content, str):
             self._text(content)
-        for block in content if isinstance(content, list) else ():
-            if isinstance(block, dict):
-                self._said(block, event)
+        for block in objects_in(content):
+            self._said(block, event)
 
     def _said(self, block: JsonObject, event: Event) -> None:
         kind = block.get("type")
@@ -137,9 +135,7 @@ class TurnText:
         if isinstance(content, str):
             self._note(content)
             return
-        for block in content if isinstance(content, list) else ():
-            if not isinstance(block, dict):
-                continue
+        for block in objects_in(content):
             if block.get("type") == "tool_result":
                 self._result(block)
             elif block.get("type") == "text" and isinstance(block.get("text"), str):
@@ -150,13 +146,13 @@ class TurnText:
     def _result(self, block: JsonObject) -> None:
         tool = self._tools.get(str(block.get("tool_use_id")))
         content = block.get("content")
-        parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
-        texts = [p["text"] for p in parts if isinstance(p, dict) and isinstance(p.get("text"), str)]
+        parts = objects_in(content if isinstance(content, list) else [{"type": "text", "text": content}])
+        texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
         if tool is not None:
             tool["result"] = self._cut("\n".join(texts))
             tool["isError"] = bool(block.get("is_error") or block.get("isError"))
         for part in parts:
-            if isinstance(part, dict) and part.get("type") == "image":
+            if part.get("type") == "image":
                 self._image(part)
 
     # one block

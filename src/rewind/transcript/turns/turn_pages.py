@@ -10,7 +10,7 @@ from rewind.transcript.find import where_began
 from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.entries import Entry, entry_of
 from rewind.transcript.read.lines import Event, lines_forward, parse, read_at
-from rewind.transcript.read.prompts import content_of
+from rewind.transcript.read.prompts import blocks_of
 from rewind.transcript.turns.tool_calls import may_have_started
 from rewind.transcript.turns.turn_blocks import Limits, TurnText
 from rewind.transcript.turns.turn_index import TurnIndex
@@ -159,7 +159,6 @@ def left_processes(index: TurnIndex, offset: int) -> bool:
 
 
 def _starts_something(event: Event, index: TurnIndex) -> bool:
-    content = content_of(event.data, index.profile)
-    return isinstance(content, list) and any(
-        isinstance(b, dict) and b.get("type") == "tool_use" and isinstance(b.get("input"), dict)
-        and may_have_started(b["input"], str(b.get("name")), index.profile) for b in content)
+    return any(block.get("type") == "tool_use" and isinstance(block.get("input"), dict)
+               and may_have_started(block["input"], str(block.get("name")), index.profile)
+               for block in blocks_of(event.data, index.profile))

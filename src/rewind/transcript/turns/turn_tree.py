@@ -144,8 +144,8 @@ class TurnTree:
     def see(self, event: Event) -> None:
         data = event.data
         entry = entry_of(event, self.profile)
-        if entry and entry.tells and self._waiting:
-            self._settle(entry.tells)
+        if entry and entry.speaker and self._waiting:
+            self._settle(entry.speaker)
         if entry and entry.prompt == IF_ANSWERED and not self._waiting:
             self._safe = event.offset, self.dump()
         self._lines += 1
@@ -171,10 +171,10 @@ class TurnTree:
         else:
             self._place(entry, text, stamp)
 
-    def _settle(self, tells: str) -> None:
+    def _settle(self, speaker: str) -> None:
         waiting, self._waiting, self._safe = self._waiting, [], None
         for entry, text, stamp in waiting:
-            entry.resolve_if_answered(tells)
+            entry.resolve_if_answered(speaker)
             self._place(entry, text, stamp)
 
     def finish(self, size: int) -> Place:

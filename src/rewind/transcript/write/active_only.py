@@ -20,7 +20,7 @@ def kept_ranges(file: BinaryIO, profile: Profile, cut: Cut) -> list[tuple[int, i
     """
     entries: list[Entry] = []
     leaves: list[tuple[int, int]] = []
-    next_tells = ""
+    next_speaker = ""
     for event in events_forward(file, 0, cut.offset):
         entry = entry_of(event, profile)
         if entry:
@@ -28,8 +28,8 @@ def kept_ranges(file: BinaryIO, profile: Profile, cut: Cut) -> list[tuple[int, i
         elif named_leaf(event, profile):
             leaves.append((event.offset, event.end))  # says where the original stood: not so here
     for entry in reversed(entries):
-        entry.resolve_if_answered(next_tells)
-        next_tells = entry.tells or next_tells
+        entry.resolve_if_answered(next_speaker)
+        next_speaker = entry.speaker or next_speaker
     dropped = _dropped(entries, cut.leaf or "", profile)
     gone = [(e.offset, e.end) for e in entries if e.id in dropped]
     return _without(cut.offset, sorted(gone + leaves))
