@@ -34,7 +34,13 @@ def _resolved(folder: bytes, common: bytes, text: bytes) -> str | None:
         # HEAD is the work tree's own; branches are shared by all of them.
         text = (read_small(os.path.join(common, name)) or read_small(os.path.join(folder, name))).strip()
         text = text or _packed(common, name)
-    return text.decode() if len(text) in (40, 64) and all(c in b"0123456789abcdef" for c in text) else None
+    commit = text.decode("ascii", "replace")
+    return commit if is_commit(commit) else None
+
+
+def is_commit(text: str) -> bool:
+    """Whether it is the full id of a commit."""
+    return len(text) in (40, 64) and all(c in "0123456789abcdef" for c in text)
 
 
 def _packed(common: bytes, name: bytes) -> bytes:

@@ -17,10 +17,11 @@ _SETTINGS = ("core.fsmonitor=false", f"core.hooksPath={os.devnull}", "core.pager
 
 
 class Git:
-    """`top` is the top of a work tree; `settings` come on top of ours."""
+    """`top` is the top of a work tree, `settings` are added to ours, and git may take `seconds`."""
 
-    def __init__(self, top: bytes, settings: tuple[str, ...] = ()) -> None:
+    def __init__(self, top: bytes, settings: tuple[str, ...] = (), seconds: float | None = None) -> None:
         self.top = top
+        self._seconds = seconds
         self._settings = [part for one in (*_SETTINGS, *settings) for part in ("-c", one)]
         self.env = {k: v for k, v in os.environ.items() if k not in _LOCAL
                     and not k.startswith(("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"))}
@@ -54,9 +55,12 @@ class Git:
 
         try:
             done = subprocess.run(["git", "--no-pager", *self._settings, *words], cwd=self.top, input=data,
-                                  env={**self.env, **env}, capture_output=True, check=False)
+                                  env={**self.env, **env}, capture_output=True, check=False,
+                                  timeout=self._seconds)
         except OSError as error:
             raise GitFailed(command=_text(words[0]), reason=error.strerror or str(error))
+        except subprocess.TimeoutExpired:
+            raise GitFailed(command=_text(words[0]), reason=f"no answer in {self._seconds:g} seconds")
         return done.returncode, done.stdout, done.stderr
 
 
