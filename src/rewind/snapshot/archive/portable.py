@@ -18,6 +18,7 @@ from rewind.snapshot.trees.tree import (
     DIR,
     FILE,
     LINK,
+    MISSING,
     UNCOVERED,
     Tree,
     TreeEntry,
@@ -114,7 +115,7 @@ def links_out(root: bytes, trees: Trees) -> list[bytes]:
 class Imported:
     """What an archive held. The caller stores `rules` and the record, then commits."""
 
-    def __init__(self, manifest: Manifest, root: bytes, builder: TreeBuilder) -> None:
+    def __init__(self, manifest: Manifest, root: bytes, builder: _TreeBuilder) -> None:
         self.metadata = manifest.metadata
         self.root = root
         self.rules = manifest.rules
@@ -130,7 +131,7 @@ def read_snapshot(path: str, store: ObjectStore, *, allow_links_out: bool = Fals
     cannot bring in anything that would have been refused.
     """
     with open_archive(path) as file:
-        def one_pass(what: str, sink: BlobSink | None) -> tuple[Manifest, TreeBuilder]:
+        def one_pass(what: str, sink: BlobSink | None) -> tuple[Manifest, _TreeBuilder]:
             file.seek(0)
             reader = ArchiveReader(file, path, forbidden=is_git_dir, top=TOP,
                                    allow_links_out=allow_links_out, max_bytes=max_bytes)
@@ -158,10 +159,10 @@ def open_archive(path: str) -> BinaryIO:
 
 
 def _read(reader: ArchiveReader, path: str, sink: BlobSink | None,
-          tick: Callable[[], object]) -> tuple[Manifest, TreeBuilder]:
+          tick: Callable[[], object]) -> tuple[Manifest, _TreeBuilder]:
     members = iter(reader)
-    manifest = read_manifest(reader, path, next(members, None))
-    builder = TreeBuilder(reader, manifest, sink)
+    manifest = _read_manifest(reader, path, next(members, None))
+    builder = _TreeBuilder(reader, manifest, sink)
     for member in members:
         builder.add(member)
         tick()
@@ -170,7 +171,24 @@ def _read(reader: ArchiveReader, path: str, sink: BlobSink | None,
     return manifest, builder
 
 
-def read_manifest(reader: ArchiveReader, path: str, member: Member | None) -> Manifest:
+def read_intact_part(path: str, sink: BlobSink) -> Imported:
+    """What can still be read of a damaged archive: everything before the damage. Directories that the damage
+    cut off are partial. Raises ArchiveRefused if not even the manifest can be read."""
+    with open_archive(path) as file:
+        reader = ArchiveReader(file, path, forbidden=is_git_dir, top=TOP, allow_links_out=True,
+                               max_bytes=1 << 50)
+        members = iter(reader)
+        manifest = _read_manifest(reader, path, next(members, None))
+        builder = _TreeBuilder(reader, manifest, sink)
+        try:
+            for member in members:
+                builder.add(member)
+        except ArchiveRefused:
+            pass  # the damage begins here
+        return Imported(manifest, builder.finish_early(MISSING), builder)
+
+
+def _read_manifest(reader: ArchiveReader, path: str, member: Member | None) -> Manifest:
     if member is not None and member.name == _SHARED:
         reader.refuse("it was written by `rewind share`. To open it: rewind open FILE")
     if member is None or member.name != MANIFEST or member.kind != archive.FILE:
@@ -192,7 +210,7 @@ class _Folder:
         self.entries: dict[bytes, TreeEntry] = {}
 
 
-class TreeBuilder:
+class _TreeBuilder:
     """Makes trees of members that come directory by directory; only the open ones are in memory."""
 
     def __init__(self, reader: ArchiveReader, manifest: Manifest, sink: BlobSink | None) -> None:
