@@ -5,10 +5,10 @@ from __future__ import annotations
 _LENGTH = 7
 
 
-def with_markers(ours: list[bytes], theirs: list[bytes], our_label: str, their_label: str,
+def with_markers(ours: list[bytes], theirs: list[bytes], labels: tuple[str, str],
                  end: bytes) -> list[bytes]:
-    return [_marker(b"<", our_label, end), *_ended(ours, end), _marker(b"=", "", end),
-            *_ended(theirs, end), _marker(b">", their_label, end)]
+    return [_marker(b"<", labels[0], end), *_ended(ours, end), _marker(b"=", "", end),
+            *_ended(theirs, end), _marker(b">", labels[1], end)]
 
 
 def ends_in_cr(lines: list[bytes], at: int) -> bool | None:

@@ -26,9 +26,9 @@ class Merged:
         self.conflicts = conflicts
 
 
-def merge(base: bytes, ours: bytes, theirs: bytes, *, how: str = MARKERS, our_label: str = "",
-          their_label: str = "") -> Merged:
-    """Text only: a binary file is a value, and merges as one."""
+def merge(base: bytes, ours: bytes, theirs: bytes, *, how: str = MARKERS,
+          labels: tuple[str, str] = ("", "")) -> Merged:
+    """Only for text: a binary file merges as one value. `labels` name our side and theirs in the markers."""
     files = _Files(lines_of(base), lines_of(ours), lines_of(theirs))
     mine, yours = changed_blocks(files.base, files.ours), changed_blocks(files.base, files.theirs)
     if not mine:
@@ -37,7 +37,7 @@ def merge(base: bytes, ours: bytes, theirs: bytes, *, how: str = MARKERS, our_la
         return Merged(ours, [])
     regions = _joined(_refined(files, _regions(files, mine, yours)))
     conflicts = [(r.ours_at + 1, r.ours_end - r.ours_at) for r in regions if r.kind == _CONFLICT]
-    return Merged(_Text(files, how, our_label, their_label).of(regions), conflicts)
+    return Merged(_text(files, regions, how, labels), conflicts)
 
 
 class _Files:
@@ -129,45 +129,36 @@ def _joined(regions: list[_Region]) -> list[_Region]:
     return found
 
 
-class _Text:
+def _text(files: _Files, regions: list[_Region], how: str, labels: tuple[str, str]) -> bytes:
     """The result, written out."""
-
-    def __init__(self, files: _Files, how: str, our_label: str, their_label: str) -> None:
-        self.files = files
-        self.how = how
-        self.our_label = our_label
-        self.their_label = their_label
-
-    def of(self, regions: list[_Region]) -> bytes:
-        parts: list[bytes] = []
-        at = 0
-        for region in regions:
-            if region.kind == _SAME:
-                continue
-            parts += self.files.ours[at:region.ours_at]
-            parts += self._lines(region)
+    parts: list[bytes] = []
+    at = 0
+    for region in regions:
+        if region.kind != _SAME:
+            parts += files.ours[at:region.ours_at]
+            parts += _lines(files, region, how, labels)
             at = region.ours_end
-        return b"".join([*parts, *self.files.ours[at:]])
+    return b"".join([*parts, *files.ours[at:]])
 
-    def _lines(self, region: _Region) -> list[bytes]:
-        kind = self.how if region.kind == _CONFLICT else region.kind
-        ours = self.files.ours[region.ours_at:region.ours_end]
-        theirs = self.files.theirs[region.theirs_at:region.theirs_end]
-        if kind == _OURS:
-            return ours
-        if kind == _THEIRS:
-            return theirs
-        end = b"\r\n" if self._wants_cr(region) else b"\n"
-        return with_markers(ours, theirs, self.our_label, self.their_label, end)
 
-    def _wants_cr(self, region: _Region) -> bool:
-        """Markers end as the lines before them do, on both sides and in the base."""
-        files = self.files
-        asked = ((files.ours, max(0, region.ours_at - 1)), (files.theirs, max(0, region.theirs_at - 1)),
-                 (files.base, 0))
-        found = None
-        for lines, at in asked:
-            found = ends_in_cr(lines, at)
-            if found is False:
-                return False
-        return bool(found)
+def _lines(files: _Files, region: _Region, how: str, labels: tuple[str, str]) -> list[bytes]:
+    kind = how if region.kind == _CONFLICT else region.kind
+    ours = files.ours[region.ours_at:region.ours_end]
+    theirs = files.theirs[region.theirs_at:region.theirs_end]
+    if kind == _OURS:
+        return ours
+    if kind == _THEIRS:
+        return theirs
+    return with_markers(ours, theirs, labels, b"\r\n" if _wants_cr(files, region) else b"\n")
+
+
+def _wants_cr(files: _Files, region: _Region) -> bool:
+    """Markers end as the lines before them do, on both sides and in the base."""
+    asked = ((files.ours, max(0, region.ours_at - 1)), (files.theirs, max(0, region.theirs_at - 1)),
+             (files.base, 0))
+    found = None
+    for lines, at in asked:
+        found = ends_in_cr(lines, at)
+        if found is False:
+            return False
+    return bool(found)

@@ -65,7 +65,7 @@ class TreeMerge:
     """Ours with what changed from base to theirs. `put` stores a blob and gives its name."""
 
     def __init__(self, base: Side, ours: Side, theirs: Side, put: Callable[[bytes], bytes], *, how: str = "",
-                 our_label: str = "", their_label: str = "", paths: Paths | None = None,
+                 labels: tuple[str, str] = ("", ""), paths: Paths | None = None,
                  frozen: frozenset[bytes] = frozenset(),
                  looked_for: frozenset[bytes] = frozenset(), gone: str = CHANGED_SINCE) -> None:
         """`how` says what to do about conflicts, nothing: report them and keep ours. `frozen` paths are in
@@ -74,7 +74,7 @@ class TreeMerge:
         self.base, self.ours, self.theirs = base, ours, theirs
         self.put = put
         self.how = how
-        self.labels = (our_label, their_label)
+        self.labels = labels
         self.paths = paths or Paths()
         self.frozen = frozen
         self.looked_for = looked_for
@@ -186,8 +186,7 @@ class TreeMerge:
         return self._conflict(path, reason, ours, theirs) or ours
 
     def _text(self, path: bytes, entry: TreeEntry, base: bytes, ours: bytes, theirs: bytes) -> TreeEntry:
-        found = merge(base, ours, theirs, how=self.how or MARKERS, our_label=self.labels[0],
-                      their_label=self.labels[1])
+        found = merge(base, ours, theirs, how=self.how or MARKERS, labels=self.labels)
         if found.conflicts:
             (self.settled if self.how else self.conflicts).append(Conflict(path, TEXT, found.conflicts))
             if not self.how:
