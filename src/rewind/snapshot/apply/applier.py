@@ -159,7 +159,7 @@ class Applier:
     def _write(self, change: Change) -> None:
         assert change.target
         folder, name = os.path.split(change.path)
-        with_retry(self, folder, lambda fd: self._put(fd, name, change))
+        self._with_retry(folder, lambda fd: self._put(fd, name, change))
         info = os.stat(name, dir_fd=self._dir(folder), follow_symlinks=False)
         self._written[info.st_dev, info.st_ino] = change.path
 
@@ -278,7 +278,7 @@ class Applier:
 
     def _mkdir(self, change: Change) -> None:
         folder, name = os.path.split(change.path)
-        with_retry(self, folder, lambda fd: os.mkdir(name, 0o700, dir_fd=fd))
+        self._with_retry(folder, lambda fd: os.mkdir(name, 0o700, dir_fd=fd))
         if os.geteuid() == 0:
             info = os.fstat(self._dir(folder))
             os.chown(name, info.st_uid, info.st_gid, dir_fd=self._dir(folder), follow_symlinks=False)
@@ -294,7 +294,7 @@ class Applier:
             if os.path.dirname(twin) == folder:
                 os.rename(name, os.path.basename(twin), src_dir_fd=fd, dst_dir_fd=fd)
             return
-        with_retry(self, folder, lambda fd: self._take_away(fd, name, change))
+        self._with_retry(folder, lambda fd: self._take_away(fd, name, change))
 
     def _take_away(self, fd: int, name: bytes, change: Change) -> None:
         """Whatever is there goes by another name first, so that what is looked at is what is deleted."""
@@ -315,7 +315,7 @@ class Applier:
         folder, name = os.path.split(change.path)
         self._forget_dir(change.path)
         try:
-            with_retry(self, folder, lambda fd: os.rmdir(name, dir_fd=fd))
+            self._with_retry(folder, lambda fd: os.rmdir(name, dir_fd=fd))
         except OSError as error:
             # A repository's `.git`, or a file that came this instant: it stays, and so does its place.
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or change.in_the_way:
@@ -465,8 +465,17 @@ class Applier:
         if fd is not None:
             os.close(fd)
 
-    def loosen(self, folder: bytes) -> bool:
-        """Make a read-only directory writable for the moment; False when that is not the trouble."""
+    def _with_retry(self, folder: bytes, action: Callable[[int], None]) -> None:
+        """Do it in a directory, which is made writable for a moment if need be."""
+        try:
+            action(self._dir(folder))
+        except PermissionError:
+            if not self._make_writable(folder):
+                raise
+            action(self._dir(folder))
+
+    def _make_writable(self, folder: bytes) -> bool:
+        """False if the directory was writable already."""
         fd = self._dir(folder)
         mode = stat.S_IMODE(os.fstat(fd).st_mode)
         if mode & 0o300 == 0o300:
@@ -486,15 +495,6 @@ def _unlink_if_there(name: bytes, fd: int) -> None:
         os.unlink(name, dir_fd=fd)
     except FileNotFoundError:
         pass
-
-
-def with_retry(applier: Applier, folder: bytes, action: Callable[[int], None]) -> None:
-    try:
-        action(applier._dir(folder))
-    except PermissionError:
-        if not applier.loosen(folder):
-            raise
-        action(applier._dir(folder))
 
 
 def _order(change: Change) -> tuple[int, int, bytes]:

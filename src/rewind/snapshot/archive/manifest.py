@@ -11,7 +11,7 @@ from hashlib import sha256
 
 from rewind.errors import FormatTooNew, RewindError, StoreDamaged
 from rewind.jsonfile import JsonObject
-from rewind.snapshot.rules.rules import Rules
+from rewind.snapshot.rules.rules import Rules, bytes_of, text_of
 from rewind.snapshot.trees.tree import unsafe_name
 
 FORMAT = 1
@@ -46,8 +46,8 @@ def encode(metadata: Mapping[str, object], rules: bytes, uncovered: list[tuple[b
            partial: list[tuple[bytes, bytes]]) -> bytes:
     """`uncovered` and `partial` hold pairs of path and reason."""
     value = {"format": FORMAT, "metadata": metadata, "rules": json.loads(rules),
-             "uncovered": [[_text(path), _text(reason)] for path, reason in uncovered],
-             "partial": [[_text(path), _text(reason)] for path, reason in partial]}
+             "uncovered": [[text_of(path), text_of(reason)] for path, reason in uncovered],
+             "partial": [[text_of(path), text_of(reason)] for path, reason in partial]}
     if _canonical(value["rules"]) != rules:
         raise StoreDamaged(what="the rules of a checkpoint are not in their usual form")
     raw = _canonical(value)
@@ -139,7 +139,7 @@ def _pairs(value: JsonObject, key: str) -> list[tuple[bytes, bytes]]:
 def _pair(item: object, key: str) -> tuple[bytes, bytes]:
     if not (isinstance(item, list) and len(item) == 2 and all(isinstance(i, str) for i in item)):
         raise ValueError(f"an entry of its {key!r} is malformed")
-    path, reason = _bytes(item[0]), _bytes(item[1])
+    path, reason = bytes_of(item[0]), bytes_of(item[1])
     top = key == "partial" and not path  # the project's own directory
     if not top and (b"\0" in path or any(map(unsafe_name, path.split(b"/")))):
         raise ValueError(f"the path {item[0]!a:.200} may not be there")
@@ -150,13 +150,5 @@ def _pair(item: object, key: str) -> tuple[bytes, bytes]:
 
 def _add(known: dict[bytes, bytes], name: bytes, reason: bytes, path: bytes) -> None:
     if name in known:
-        raise ValueError(f"it names {_text(path)!a:.200} twice")
+        raise ValueError(f"it names {text_of(path)!a:.200} twice")
     known[name] = reason
-
-
-def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", "surrogateescape")
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")

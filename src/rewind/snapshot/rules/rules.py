@@ -59,32 +59,32 @@ class Rules:
 
     def to_json(self, *, with_pins: bool = True) -> bytes:
         value = {
-            "format": 1, "builtin": _text(self.builtin), "excludes": _text(self.excludes),
-            "prefix": _text(self.prefix),
-            "outer": [[_text(prefix), _text(text)] for prefix, text in self.outer],
+            "format": 1, "builtin": text_of(self.builtin), "excludes": text_of(self.excludes),
+            "prefix": text_of(self.prefix),
+            "outer": [[text_of(prefix), text_of(text)] for prefix, text in self.outer],
             "ignored": self.policy, "fileBytes": self.file_bytes, "dirFiles": self.dir_files,
             "dirBytes": self.dir_bytes, "maxBytes": self.max_bytes,
-            "hidden": sorted(_text(p) for p in self.hidden),
-            "pins": sorted(_text(p) for p in self.pins) if with_pins else [],
+            "hidden": sorted(text_of(p) for p in self.hidden),
+            "pins": sorted(text_of(p) for p in self.pins) if with_pins else [],
         }
         return quickjson.dumps(value, sort_keys=True).encode()
 
     @classmethod
     def from_json(cls, blob: bytes) -> Rules:
         v = quickjson.loads(blob)
-        return cls(builtin=_bytes(v["builtin"]), excludes=_bytes(v["excludes"]),
-                   prefix=_bytes(v["prefix"]),
-                   outer=[(_bytes(p), _bytes(t)) for p, t in v["outer"]], policy=v["ignored"],
+        return cls(builtin=bytes_of(v["builtin"]), excludes=bytes_of(v["excludes"]),
+                   prefix=bytes_of(v["prefix"]),
+                   outer=[(bytes_of(p), bytes_of(t)) for p, t in v["outer"]], policy=v["ignored"],
                    file_bytes=v["fileBytes"], dir_files=v["dirFiles"], dir_bytes=v["dirBytes"],
-                   max_bytes=v["maxBytes"], pins=map(_bytes, v["pins"]),
-                   hidden=map(_bytes, v["hidden"]))
+                   max_bytes=v["maxBytes"], pins=map(bytes_of, v["pins"]),
+                   hidden=map(bytes_of, v["hidden"]))
 
 
-def _text(raw: bytes) -> str:
+def text_of(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
 
-def _bytes(text: str) -> bytes:
+def bytes_of(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 

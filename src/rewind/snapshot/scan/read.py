@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rewind.store.blobs import BlobSink
 
-_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
+_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
 _TRIES = 5
 
 GONE = b""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from rewind.fast import quickjson
-from rewind.snapshot.watchman.memory import MonitorState, path_of, text_of
+from rewind.snapshot.rules.rules import bytes_of, text_of
+from rewind.snapshot.watchman.memory import MonitorState
 from rewind.snapshot.watchman.server import NoAnswer
 
 TYPE_CHECKING = False
@@ -77,7 +78,7 @@ def _ignored(config: dict[bytes, Any], overall: JsonObject, prefix: bytes) -> li
 
 def _names(own: object, overall: object, default: list[bytes]) -> list[bytes]:
     found = next((names for names in (own, overall) if isinstance(names, list)), default)
-    return [path_of(name) if isinstance(name, str) else name for name in found
+    return [bytes_of(name) if isinstance(name, str) else name for name in found
             if isinstance(name, (str, bytes))]
 
 

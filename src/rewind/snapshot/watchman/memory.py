@@ -48,12 +48,4 @@ def read_state(text: str) -> MonitorState | None:
     return state if good and all(isinstance(path, str) for path in paths) else None
 
 
-def text_of(path: bytes) -> str:
-    return path.decode("utf-8", "surrogateescape")
-
-
-def path_of(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
-
-
 _PATTERN: Any = MonitorState("", "", "", [], "", "", 0.0)

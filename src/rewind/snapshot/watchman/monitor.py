@@ -10,11 +10,12 @@ import time
 
 from rewind.fast.blake2 import digest
 from rewind.files import on_local_disk
+from rewind.snapshot.rules.rules import bytes_of, text_of
 from rewind.snapshot.scan.walk import Walker, WalkResult, join
 from rewind.snapshot.trees.tree import DIR
 from rewind.snapshot.watchman.changes import begin, changes_since
 from rewind.snapshot.watchman.known import load_on_demand
-from rewind.snapshot.watchman.memory import MonitorState, path_of, read_state, text_of
+from rewind.snapshot.watchman.memory import MonitorState, read_state
 from rewind.snapshot.watchman.partial_walk import PartialWalker
 from rewind.snapshot.watchman.places import have_moved_directories
 from rewind.snapshot.watchman.server import NoAnswer, Refused, Server
@@ -120,8 +121,8 @@ class Monitor:
         assert self._since
         known = load_on_demand(cache, top)
         row = known.get(b"")
-        failed = {path_of(path) for path in self._since.failed}
-        wanted = {*changes.paths, *map(path_of, self._since.nested), *failed, *cache.unsettled()}
+        failed = {bytes_of(path) for path in self._since.failed}
+        wanted = {*changes.paths, *map(bytes_of, self._since.nested), *failed, *cache.unsettled()}
         if row is None or row.env != rules.digest or b"" not in wanted or len(wanted) > _MOST_CHANGES:
             self.why = "the rules changed, or a great deal else"
             return None
@@ -189,8 +190,8 @@ def _differing(snapshot: Snapshot, known: KnownDirs, folder: bytes) -> Iterator[
 
 def _leaves_out(state: MonitorState, folders: Iterable[bytes]) -> bool:
     """Whether Watchman does not look into some of these directories."""
-    names = {path_of(text[1:]) for text in state.ignored if text.startswith("/")}
-    paths = {path_of(text) for text in state.ignored if not text.startswith("/")}
+    names = {bytes_of(text[1:]) for text in state.ignored if text.startswith("/")}
+    paths = {bytes_of(text) for text in state.ignored if not text.startswith("/")}
     return any(folder in paths or os.path.basename(folder) in names for folder in folders)
 
 
