@@ -1,4 +1,4 @@
-"""How a fork's title begins in the agent's own list. Rewind shows titles without it."""
+"""The prefix of a fork's title in the agent's own list. Rewind shows titles without it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ FORK_PREFIX = "[Fork] "
 
 
 def plain_title(title: str) -> str:
-    """Without the prefixes of forks."""
     while title.startswith(FORK_PREFIX):
         title = title[len(FORK_PREFIX):]
     return title

@@ -1,5 +1,5 @@
-"""One file for each session, named by its id, in which a line names its parent or follows the one before it:
-Claude Code, Droid, and every profile that says nothing else."""
+"""Sessions of Claude Code, Droid, and every profile that does not name a kind: one file for each session,
+named by its id. A line names its parent, or follows the line before it."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ __all__ = ["content_of", "path_beside", "record_kind", "session_id_of", "whole"]
 
 
 def record_kind(data: JsonObject) -> str:
-    """The kind of a record: for events and messages, what kind of these."""
+    """The kind of a record. For events and messages it says which kind of event or message."""
     kind, payload = data.get("type"), data.get("payload")
     if not isinstance(kind, str) or not isinstance(payload, dict):
         return ""
@@ -54,7 +54,7 @@ def content_of(data: JsonObject, profile: Profile) -> Any:
 
 
 def _blocks(content: Any) -> list[Any]:
-    """Codex calls a text `input_text` or `output_text`, depending on who said it."""
+    """Codex names a text `input_text` or `output_text`, depending on who said it."""
     return [{"type": "text", "text": block.get("text")} if str(block.get("type")).endswith("text") else
             {**block, "type": "image"} if "image" in str(block.get("type")) else block
             for block in objects_in(content)]

@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 
 class BoundaryResult:
-    """`prompts` are those that a cut at `boundary` takes back, newest last."""
+    """`prompts` are those that a cut at `boundary` removes, newest last."""
 
     def __init__(self, cut: Cut, prompts: list[Prompt], resumable: bool) -> None:
         self.cut = cut
         self.boundary = cut.offset
         self.prompts = prompts
-        self.resumable = resumable  # something was said before: the agent can go on from there
+        self.resumable = resumable  # something was said before the cut, so the agent can continue there
 
 
 def find_boundary_by_user_prompts(transcript: str, n: int, profile: Profile | None = None) -> BoundaryResult:
-    """Reads from the end, so the cost is that of the tail, whatever the length of the file."""
+    """Reads from the end, so a long file costs no more than a short one."""
     if n <= 0:
         raise UsageError(f"Cannot go back {n} prompts.", hint="Use a number of at least 1.")
     profile = profile or profile_for(transcript)

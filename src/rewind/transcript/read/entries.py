@@ -1,6 +1,6 @@
-"""A line reduced to what the shape of a conversation needs: who it is, whose child, and what kind.
+"""Entries: lines, reduced to what is needed for the shape of a conversation.
 
-Small on purpose: a conversation of a gigabyte has a hundred thousand of them.
+They are small on purpose: a conversation of a gigabyte has a hundred thousand of them.
 """
 
 from __future__ import annotations
@@ -61,15 +61,16 @@ def _text(value: Any) -> str:
 
 
 def _is_main(data: JsonObject, lines: Lines) -> bool:
-    """Whether the agent may go on from it: no subagent's line, and none that only tells of progress."""
+    """Whether the agent may continue from it. It may not from a subagent's line, or one that only reports
+    progress."""
     if lines["sideline"] and holds(lines["sideline"], data):
         return False
     return holds(lines.get("main") or {}, data)
 
 
 def _logical(data: JsonObject, profile: Profile) -> tuple[str, ...]:
-    """What came before an entry that has no parent, the best first. A compaction may have kept the latest
-    messages as they were: then the last of those comes before it, not the last that it summed up."""
+    """What came before an entry without a parent, the best candidate first. If a compaction has kept the
+    latest messages, the last of these comes before it, and not the last message that was summed up."""
     kept = (profile.compaction or {}).get("kept")
     found = (_text(pick(data, path)) for path in (kept, profile.lines["logicalParent"]) if path)
     return tuple(id for id in found if id)
@@ -80,10 +81,10 @@ def is_compaction(data: JsonObject, profile: Profile) -> bool:
 
 
 def entry_of(event: Event, profile: Profile) -> Entry | None:
-    """The entry that this event is; None for a line that is no part of the conversation."""
+    """None for a line that is not part of the conversation."""
     id = pick(event.data, profile.lines["id"])
     if profile.links == "file-order" and not isinstance(id, str):
-        id = f"@{event.offset}"  # in file order nobody refers to it: any name will do
+        id = f"@{event.offset}"  # in file order nothing refers to it, so any name will do
     if not isinstance(id, str) or not id or not holds(profile.lines["entry"], event.data):
         return None
     return Entry(event, profile, id)

@@ -1,4 +1,4 @@
-"""What a genuine prompt is: a message that a person wrote, as the agent's profile tells it."""
+"""What a genuine prompt is: a message that a person wrote, according to the agent's profile."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def kind_of_prompt(data: JsonObject, profile: Profile) -> int:
     if not isinstance(content, (str, list)) or has_block(content, rule["refuseBlocks"]):
         return NO
     text = _genuine_text(content, rule)
-    typed = is_surely_typed(data, profile)  # then it may begin like anything: people paste machines' words
+    typed = is_surely_typed(data, profile)  # then any beginning is fine: people paste what machines wrote
     if not text:
         return YES if has_block(content, rule["imageBlocks"]) or (typed and _has_text(content)) else NO
     if not typed and (text.startswith(tuple(rule["refuseStarts"])) or text.strip() in rule["refuseTexts"]):
@@ -78,7 +78,7 @@ def has_block(content: Any, kinds: list[str]) -> bool:
 
 
 def _genuine_text(content: str | list[Any], rule: Prompt) -> str:
-    """What is left of the text when what the client put in front of it is taken away."""
+    """The text without what the client put before it."""
     skipped = tuple(rule.get("skipBlocks") or ())
     texts = [t for t in _texts(content) if not (skipped and t.startswith(skipped))]
     if rule["text"] == "first":
@@ -95,7 +95,8 @@ def _texts(content: str | list[Any]) -> list[str]:
 
 
 def _without_envelopes(text: str, envelopes: list[str]) -> str:
-    """Leading `<system-reminder>…</system-reminder>` and the like; `ide_` stands for all that begin so."""
+    """Without leading `<system-reminder>…</system-reminder>` and the like. A name that ends in `_` stands for
+    all that begin with it."""
     while True:
         text = text.strip()
         name = _tag(text)
@@ -115,13 +116,13 @@ def _tag(text: str) -> str:
 
 
 def prompt_text(data: JsonObject, profile: Profile) -> str:
-    """The prompt as its writer would recognise it; of an odd shape an empty text, never an error."""
+    """The prompt as its writer would recognise it. Empty if the line has an unexpected shape."""
     content = content_of(data, profile)
     if not isinstance(content, (str, list)):
         return ""
     text = _genuine_text(content, profile.prompt)
     if not text and is_surely_typed(data, profile):
-        text = "\n".join(_texts(content)).strip()  # nothing but what looks like the client's own words
+        text = "\n".join(_texts(content)).strip()  # all of it looks like the client's own words
     return as_typed(text) if profile.prompt["commands"] else text
 
 
