@@ -1,4 +1,4 @@
-"""What was said in a turn, as blocks to be shown: text, thinking, tool calls with results, images, notes."""
+"""What was said in a turn, as blocks to show: text, thinking, tool calls with results, images, notes."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from rewind.transcript.read.prompts import as_typed, blocks_of, content_of, prom
 from rewind.transcript.turns.tool_calls import files_named, pretty, summary_of
 from rewind.transcript.turns.turn_tree import Row
 
-# `kind` is text, thinking, note, tool or image, and decides what else is there.
+# `kind` is text, thinking, note, tool or image, and decides which other keys there are.
 Block = JsonObject
 
 _MOST_BLOCKS = 2000
 _MOST_FILES = 200
 _IMAGE = 2 << 20
-_SCANTY = 500  # so much of each text once the budget is used up
-_SUMMARIES = ("summaryText", "content")  # where compaction lines keep theirs
+_WHEN_USED_UP = 500  # how much of each text is kept once the total is reached
+_SUMMARIES = ("summaryText", "content")  # where compaction lines have their summary
 
 
 class Limits:
-    """How much text one answer may hold, in each block and in all."""
+    """How much text and image data may be returned, in each block and in total."""
 
     def __init__(self, text: int, total: int, images: int) -> None:
         self.text = text
@@ -31,7 +31,7 @@ class Limits:
         self.images = images
 
     def cut(self, text: str) -> str:
-        room = self.text if self.total > 0 else _SCANTY
+        room = self.text if self.total > 0 else _WHEN_USED_UP
         kept = text[:room]
         self.total -= len(kept)
         return kept
@@ -55,11 +55,11 @@ class TurnText:
         self.blocks: list[Block] = []
         self.truncated = False
         self.compacted_before = False
-        self.join: object = None  # the key by which a checkpoint of the prompt knows it
+        self.join: object = None  # the key that a checkpoint of this prompt has recorded
         self.first_tool: str | None = None
         self.ended = ""  # the time of the last answer
         self.files: list[str] = []  # that its tools named
-        self.began = "/"  # the directory that their names are relative to, where lines do not tell
+        self.began = "/"  # the directory that their names are relative to, if lines do not say
         self._limits = limits
         self._tools: dict[str, Block] = {}
 
@@ -75,7 +75,7 @@ class TurnText:
                 self._image(block)
 
     def note_line(self, event: Event) -> None:
-        """A line that is no entry of the conversation, but tells of a compaction."""
+        """A line that is not an entry, but may report a compaction."""
         if is_compaction(event.data, self.profile):
             self._note(next((event.data[key] for key in _SUMMARIES
                              if isinstance(event.data.get(key), str)), "") or "Compacted")
@@ -111,7 +111,7 @@ class TurnText:
                 self._add({"kind": "thinking", "text": self._cut(text)})
         elif kind == "tool_use":
             self._tool(block, event)
-        elif kind == "tool_result":  # of an agent that keeps call and result together
+        elif kind == "tool_result":  # if the agent keeps call and result together
             self._result(block)
         elif kind == "image":
             self._image(block)
@@ -130,7 +130,7 @@ class TurnText:
             self._tools[id] = made
 
     def _user(self, event: Event) -> None:
-        """Results of tools, and whatever the client says in the person's name."""
+        """Results of tools, and what the client says in the person's name."""
         content = content_of(event.data, self.profile)
         if isinstance(content, str):
             self._note(content)
@@ -196,14 +196,14 @@ def _is_command(text: str) -> bool:
     return text.startswith(("<local-command", "<command-name>", "<command-message>", "<bash-"))
 
 
-_STEERING = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b.")
+_ESCAPE_SEQUENCES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b.")
 _TAGS = ("local-command-stdout", "local-command-stderr", "bash-input", "bash-stdout", "bash-stderr",
          "command-name", "command-message", "command-args", "task-notification")
 
 
 def _without_tags(text: str) -> str:
-    """What a client wraps around commands that a person ran is of no interest to them."""
-    text = _STEERING.sub("", as_typed(text))
+    """Without the tags that a client puts around commands that a person ran."""
+    text = _ESCAPE_SEQUENCES.sub("", as_typed(text))
     for tag in _TAGS if text.lstrip().startswith("<") else ():
         text = text.replace(f"<{tag}>", "").replace(f"</{tag}>", " ")
     return text.strip()

@@ -1,6 +1,6 @@
-"""Where each turn of a transcript begins, remembered: a file that grew is read from where it ended before.
+"""Remembers where each turn of a transcript begins. A file that has grown is read from its former end on.
 
-It is read anew when it shrank or is not the file that it was. The memory is a database that may be lost.
+If it has shrunk or is another file, it is read completely. The memory is a database that may be lost.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.index import read_index
 from rewind.transcript.read.lines import lines_forward, parse, size_of, stored
 from rewind.transcript.read.titles import read_title
-from rewind.transcript.turns.turn_tree import STATE, NotResumable, Row, TurnTree, short
+from rewind.transcript.turns.turn_tree import STATE, NotResumable, Row, TurnTree, beginning_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         def write(self, changes: Iterable[tuple[str, list[tuple[object, ...]]]]) -> bool: ...
 
     class Facts(TypedDict):
-        """What is known of a whole transcript without reading its turns."""
+        """What is known about a whole transcript without reading its turns."""
 
         total: int
         messages: int
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         size: int
 
     class Memo(TypedDict):
-        """What is remembered of a file, as JSON. Without a tree it is read from its beginning each time."""
+        """What is remembered of a file, as JSON. Without a tree, it is read from its beginning each time."""
 
         profile: str
         rules: int
@@ -64,7 +64,7 @@ _update_lock = allocate_lock()  # two readers of one long file would do the work
 
 
 class TurnIndex:
-    """Turns by number. `total` counts those on the active chain, `messages` all entries of it."""
+    """Turns by number. `total` counts the turns on the active chain, `messages` its entries."""
 
     def __init__(self, path: str, profile: Profile, memory: Memory, facts: Facts,
                  rows: list[Row] | None) -> None:
@@ -80,13 +80,13 @@ class TurnIndex:
         self._rows = rows  # only if nothing can be remembered
 
     def turns(self, first: int, last: int) -> list[Row]:
-        """The active ones from number `first` to `last`."""
+        """The active turns from number `first` to `last`."""
         if self._rows is not None:
             return [r for r in self._rows if r.turn is not None and first <= r.turn <= last]
         return self._query("turn BETWEEN ? AND ? ORDER BY turn", first, last)
 
     def abandoned(self, start: int, end: int) -> list[Row]:
-        """Prompts in a part of the file that are not on the active chain."""
+        """Prompts between these offsets that are not on the active chain."""
         if self._rows is not None:
             return [r for r in self._rows if r.turn is None and start <= r.offset < end]
         low = self._query("offset<=? ORDER BY number DESC LIMIT 1", start)
@@ -218,7 +218,7 @@ class _Work:
             if not raw.endswith(b"\n") and not events:
                 break  # it is being written
             for event in events:
-                tree.see(event)
+                tree.add(event)
             end = offset + len(raw)
         return end
 
@@ -238,8 +238,8 @@ class _Work:
         """For a file that the tree cannot follow. The reader that holds all of it in memory reads it from its
         beginning each time."""
         index = read_index(self.path, self.profile)
-        rows = [Row(number, turn.turn, turn.offset, turn.uuid, turn.timestamp, short(turn.prompt), 0, "", 0)
-                for number, turn in enumerate(index.turns, 1)]
+        rows = [Row(number, turn.turn, turn.offset, turn.uuid, turn.timestamp, beginning_of(turn.prompt),
+                    parent=0, parent_id="", depth=0) for number, turn in enumerate(index.turns, 1)]
         facts: Facts = {
             "total": len(index.active_turns), "messages": len(index.chain), "title": index.title,
             "parentSession": index.parent_session, "compactions": index.compactions, "size": self.size}
@@ -259,7 +259,7 @@ class _Work:
 
 
 def _number(rows: list[Row], leaf: int) -> list[Row]:
-    """Number the turns that lead to the prompt `leaf`; returns the rows whose number changed."""
+    """Number the turns that lead to the prompt `leaf`. Returns the rows whose number changed."""
     active = set()
     while leaf and leaf not in active:
         active.add(leaf)

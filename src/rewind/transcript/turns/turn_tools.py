@@ -12,7 +12,7 @@ from rewind.transcript.read.lines import events_forward
 from rewind.transcript.read.prompts import blocks_of
 from rewind.transcript.turns.tool_calls import files_named, summary_of
 
-_LONGEST = 64 << 20  # so far a turn is read
+_LONGEST = 64 << 20  # how much of a turn is read
 _MOST = 1000
 
 
@@ -34,7 +34,8 @@ class TurnTools:
 
 
 def tools_of_turn(path: str, profile: Profile, offset: int) -> TurnTools:
-    """Of the turn whose prompt stands there. Subagents' calls are in files of their own, and not seen."""
+    """The tools of the turn whose prompt is at this offset. Subagents' calls are in other files and are not
+    seen."""
     found, began = TurnTools(), ""
     with open_conversation(path, profile) as file:
         for event in events_forward(file, offset):

@@ -1,4 +1,5 @@
-"""Part of a file into another one, by the kernel where it can: a gigabyte is not carried through Python."""
+"""Copies part of a file into another one. The kernel does it if it can, so that a gigabyte need not pass
+through Python."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ def copy_range(source: BinaryIO, start: int, end: int, target: int) -> None:
 
 
 def _copy_parts(parts: Iterator[Piece], target: int) -> None:
-    """Of a conversation that is spread over several files."""
+    """For a conversation in several files."""
     for part in parts:
         if isinstance(part, bytes):
             write_all(target, part)
