@@ -1,6 +1,6 @@
-"""`manifest.json`, the first member of a snapshot's archive: what tar has no words for.
+"""`manifest.json`, the first member of a snapshot's archive: what tar cannot express.
 
-That is the record, the rules of its moment, and what was there but not captured.
+That is the record, the rules at that time, and what was there but not captured.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rewind.snapshot.trees.tree import unsafe_name
 
 FORMAT = 1
 MAX_BYTES = 64 << 20
-_MAX_VALUES = 2_000_000  # each costs Python a hundred bytes, however few it has in the file
+_MAX_VALUES = 2_000_000  # each takes Python a hundred bytes, even if it is short in the file
 _MAX_DEPTH = 32
 _MAX_DIGITS = 20
 _LIMITS = ("fileBytes", "dirFiles", "dirBytes", "maxBytes")
@@ -24,7 +24,7 @@ _REASON_LETTERS = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-")
 
 
 class Manifest:
-    """What the manifest says, checked: nothing in it is of a wrong type or an unsafe name."""
+    """The checked content of a manifest: nothing in it has a wrong type or an unsafe name."""
 
     def __init__(self, raw: bytes, value: JsonObject) -> None:
         self.digest = sha256(raw).digest()
@@ -37,9 +37,9 @@ class Manifest:
         self.partial: dict[bytes, bytes] = {}  # directory -> reason
         for path, reason in _pairs(value, "uncovered"):
             folder, _, name = path.rpartition(b"/")
-            _add(self.uncovered.setdefault(folder, {}), name, reason, path)
+            _add_once(self.uncovered.setdefault(folder, {}), name, reason, path)
         for path, reason in _pairs(value, "partial"):
-            _add(self.partial, path, reason, path)
+            _add_once(self.partial, path, reason, path)
 
 
 def encode(metadata: Mapping[str, object], rules: bytes, uncovered: list[tuple[bytes, bytes]],
@@ -57,7 +57,7 @@ def encode(metadata: Mapping[str, object], rules: bytes, uncovered: list[tuple[b
 
 
 def decode(file: str, raw: bytes) -> Manifest:
-    """The manifest of the archive `file`. Raises ValueError with the reason when it is no good."""
+    """The manifest of the archive `file`. Raises ValueError with the reason if it is not usable."""
     if _too_many_values(raw):
         raise ValueError("it has too many values")
     try:
@@ -148,7 +148,7 @@ def _pair(item: object, key: str) -> tuple[bytes, bytes]:
     return path, reason
 
 
-def _add(known: dict[bytes, bytes], name: bytes, reason: bytes, path: bytes) -> None:
+def _add_once(known: dict[bytes, bytes], name: bytes, reason: bytes, path: bytes) -> None:
     if name in known:
         raise ValueError(f"it names {text_of(path)!a:.200} twice")
     known[name] = reason

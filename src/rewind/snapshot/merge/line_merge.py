@@ -1,5 +1,5 @@
-"""A three-way merge by lines whose result is git's: the same lines where git merges, a conflict where git has
-one, and the same text between conflict markers."""
+"""A three-way merge by lines with the same result as git's: the same lines, the same conflicts, and the same
+text between conflict markers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 MARKERS, OURS, THEIRS = "markers", "ours", "theirs"  # what to do with a conflict
 _CONFLICT, _OURS, _THEIRS, _SAME = "conflict", OURS, THEIRS, "same"
-_NEAR = 3  # conflicts with no more lines than this between them are shown as one
+_NEAR = 3  # conflicts with at most this many lines between them are shown as one
 
 
 class Merged:
-    """`data` is the result; conflicts in it are as `how` said. `conflicts` are their places in ours: the
+    """`data` is the result, with conflicts handled as `how` said. `conflicts` are their places in ours: the
     number of the first line, counted from 1, and how many lines."""
 
     def __init__(self, data: bytes, conflicts: list[tuple[int, int]]) -> None:
@@ -48,7 +48,7 @@ class _Files:
 
 
 class _Region:
-    """A part of both versions that is not just as it was, and whose lines are taken."""
+    """A part that differs from the base, and from which side its lines are taken."""
 
     __slots__ = ("kind", "ours_at", "ours_end", "theirs_at", "theirs_end")
 
@@ -59,8 +59,8 @@ class _Region:
 
 
 def _regions(files: _Files, mine: list[Block], yours: list[Block]) -> list[_Region]:
-    """Both lists of blocks in one, in the order of the base. Blocks that overlap or touch are a conflict,
-    unless they do the same."""
+    """Both lists of blocks as one, in the order of the base. Blocks that overlap or touch are a conflict,
+    unless they make the same change."""
     found: list[_Region] = []
     m = y = 0
     while m < len(mine) or y < len(yours):
@@ -82,14 +82,14 @@ def _regions(files: _Files, mine: list[Block], yours: list[Block]) -> list[_Regi
 
 
 def _overlap(one: Block, other: Block) -> _Region:
-    """From the first line that either touched to the last, on both sides."""
+    """From the first line that either side changed to the last, on both sides."""
     start, end = min(one[0], other[0]), max(one[1], other[1])
     return _Region(_CONFLICT, one[2] - (one[0] - start), one[3] + (end - one[1]),
                    other[2] - (other[0] - start), other[3] + (end - other[1]))
 
 
 def _append(regions: list[_Region], region: _Region) -> None:
-    """Regions that touch on either side become one, a conflict if they are not of one kind."""
+    """Regions that touch on either side become one. It is a conflict if their kinds differ."""
     last = regions[-1] if regions else None
     if last is None or (region.ours_at > last.ours_end and region.theirs_at > last.theirs_end):
         regions.append(region)
@@ -100,7 +100,7 @@ def _append(regions: list[_Region], region: _Region) -> None:
 
 
 def _refined(files: _Files, regions: list[_Region]) -> list[_Region]:
-    """Of a conflict only the lines in which both sides differ."""
+    """Conflicts are reduced to the lines in which both sides differ."""
     found: list[_Region] = []
     for region in regions:
         ours = files.ours[region.ours_at:region.ours_end]
