@@ -1,8 +1,8 @@
 """What is protected: the built-in list, ignore files, limits and pins, as one value.
 
-`Rules` is everything that does not lie in the project itself; it is stored with each checkpoint,
-so that a later restore knows what was ignored then. `RuleTree` adds the ignore files found in
-the directories, from the disk or from a stored tree.
+`Rules` is everything outside of the project itself. It is stored with each checkpoint, so that a later
+restore knows what was ignored then. `RuleTree` adds the ignore files in the directories, from the disk or
+from a stored tree.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Rules:
                  places: Iterable[bytes] = ()) -> None:
         self.builtin = builtin
         self.excludes = excludes  # the user's global excludes
-        self.prefix = prefix  # our place below the top of the git work tree
+        self.prefix = prefix  # where the project is below the top of the git work tree
         self.outer = tuple(outer)  # (prefix, text): info/exclude and .gitignore files above us
         self.policy = policy
         self.file_bytes = file_bytes
@@ -47,9 +47,9 @@ class Rules:
         self.dir_bytes = dir_bytes
         self.max_bytes = max_bytes
         self.pins = frozenset(pins)
-        self.forced = frozenset(forced)  # captured whatever the rules and limits say
-        self.places = frozenset(places)  # other work trees, where they lie in this one
-        # Rewind's own directories, where they lie in the project, and the other places
+        self.forced = frozenset(forced)  # captured despite all rules and limits
+        self.places = frozenset(places)  # other work trees that are inside this one
+        # Rewind's own directories, if they are inside the project, and the other places
         self.hidden = frozenset(hidden) | self.places
         self.digest = digest(self.to_json(with_pins=False))
 
@@ -89,13 +89,13 @@ def bytes_of(text: str) -> bytes:
 
 
 class RuleTree:
-    """Rules plus the ignore files inside the project; answers for any directory in it."""
+    """Rules and the ignore files inside the project. It knows what applies to any directory in it."""
 
     def __init__(self, rules: Rules, read: Callable[[bytes, bytes], bytes],
                  nested_exclude: Callable[[bytes], bytes | None],
                  adds_none: Callable[[bytes], bool] = lambda folder: False,
                  like: RuleTree | None = None) -> None:
-        """`like`: another one with the same rules, whose patterns need not be read again."""
+        """`like` is another one with the same rules, so that its patterns need not be parsed again."""
         self.rules = rules
         self._adds_none = adds_none  # whether a directory is known to hold no ignore file and no repository
         from rewind.snapshot.rules import ignore
@@ -126,7 +126,7 @@ class RuleTree:
         base = len(folder) + 1 if folder else 0
         nested = self._nested_exclude(folder) if folder else None
         if nested is not None:
-            # Git treats a nested repository as a world of its own: outer patterns end here.
+            # Git does not apply outer patterns inside a nested repository.
             git = ((base, new(self.rules.excludes)), (base, new(nested)))
         own = new(self._read(folder, GITIGNORE))
         ours = new(self._read(folder, REWINDIGNORE))
@@ -137,7 +137,7 @@ class RuleTree:
         return never, git
 
     def classify(self, folder: bytes, name: bytes, is_dir: bool) -> int:
-        """The verdict on one name, given that its directory itself is not ignored."""
+        """The verdict on one name, assuming that its directory is not ignored."""
         never, git = self.chains(folder)
         path = folder + b"/" + name if folder else name
         if self._engine.is_ignored(never, path, is_dir):

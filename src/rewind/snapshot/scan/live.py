@@ -1,4 +1,4 @@
-"""A file of the project as it is on the disk right now, for looking at it."""
+"""Reads a file of the project as it is on the disk now, to show it."""
 
 from __future__ import annotations
 

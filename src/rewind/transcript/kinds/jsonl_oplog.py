@@ -54,7 +54,7 @@ _STEP = 256 << 10
 
 def resolve_cut(file: BinaryIO, profile: Profile, offset: int, trigger: Trigger) -> Cut:
     """When a prompt's hook runs, the prompt's line is missing, and when a tool's hook runs, the call is. All
-    else is messages_to_write before the hook runs."""
+    else is written before the hook runs."""
     end = end_of_lines(stored(file), min(offset, size_of(file)))
     event = trigger.get("event")
     if event == "UserPromptSubmit":
@@ -73,7 +73,7 @@ def _before_prompt(file: BinaryIO, profile: Profile, end: int, trigger: Trigger)
 
 
 def _after_tool(file: BinaryIO, end: int, trigger: Trigger) -> Cut | None:
-    """Calls and results are messages_to_write when all calls of an answer are done. So this finds only the
+    """Calls and results are written when all calls of an answer are done. So this finds only the
     tool of an answer with one call."""
     called = False
     for operation in operations(stored(file)):
@@ -100,7 +100,7 @@ def check_resumable(file: BinaryIO, profile: Profile, cut: Cut) -> None:
 
 
 def _is_answer(message: JsonObject) -> bool:
-    """Whether it is an answer. One that has only begun is not: its calls are messages_to_write when they are
+    """Whether it is an answer. One that has only begun is not: its calls are written when they are
     done."""
     return message.get("type") == "gemini" and bool(message.get("content") or message.get("toolCalls"))
 

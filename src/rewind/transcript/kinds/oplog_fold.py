@@ -1,7 +1,7 @@
 """Gemini CLI's log of operations: its records, and the messages that result from them.
 
 A record is a message, a change of settings (`$set`, which may replace all messages), or a step back
-(`$rewindTo`). A message that is messages_to_write again replaces the one with the same id. The file only
+(`$rewindTo`). A message that is written again replaces the one with the same id. The file only
 grows, so the records before an offset give the conversation as it was when the file ended there. Seen with
 Gemini CLI 0.61.
 """
@@ -157,7 +157,7 @@ class Folded:
 
     def messages_to_write(self) -> Iterator[tuple[JsonObject, bytes]]:
         """The messages, each with the time at which it was said, because a resumed session has other times.
-        And the line that was messages_to_write for it, if nothing in it changes."""
+        And the line that was written for it, if nothing in it changes."""
         for id, message in self.messages.items():
             stamp = self.stamps.get(id)
             if stamp and message.get("timestamp", stamp) != stamp:
@@ -184,7 +184,7 @@ def fold(file: BinaryIO, end: int | None = None) -> Folded:
 
 
 def messages_in_list(operation: Operation) -> list[tuple[int, int, JsonObject]]:
-    """(offset, end, message) for each message of a list; nothing if the line is not messages_to_write as
+    """(offset, end, message) for each message of a list; nothing if the line is not written as
     usual."""
     from json import JSONDecoder
 

@@ -2,7 +2,7 @@
 
 The copy is a file of JSON lines: the session, then one line for each message and its parts. The plugin writes
 it from what opencode's client returns. A row may change at any time, so the whole file is written each time,
-but only its last lines usually differ. A fork is such a file with new_ids ids, which opencode then imports
+but only its last lines usually differ. A fork is such a file with new ids, which opencode then imports
 (`import_session`). Seen with opencode 1.18.33.
 """
 
@@ -71,7 +71,7 @@ class _NewIds:
         except ValueError:
             self._first = int(time.time() * 1000) * 0x1000
         self._count = 0
-        self.new_ids: dict[str, str] = {}  # old -> new_ids
+        self.new_ids: dict[str, str] = {}  # old -> new
 
     def add(self, kind: str, old: object) -> str:
         self._count += 1
@@ -153,7 +153,7 @@ def _is_text(value: object) -> bool:
 
 
 def write_session(fd: int, file: BinaryIO, profile: Profile, content: Content, names: SessionNames) -> None:
-    """With new_ids ids: opencode silently skips a row whose id it has already."""
+    """With new ids: opencode silently skips a row whose id it has already."""
     end = content.ranges[-1][1]
     first = next(events_forward(file, 0, end))
     write_all(fd, line_of({**first.data, "info": _fork_info(first.data["info"], names)}))
@@ -175,7 +175,7 @@ def _message_lines(file: BinaryIO, end: int) -> Iterator[JsonObject]:
 
 
 def _with_new_ids(data: JsonObject, ids: _NewIds) -> JsonObject:
-    """With the new_ids ids, including those by which a row refers to another one: a compaction names the
+    """With the new ids, including those by which a row refers to another one: a compaction names the
     first message that it kept. The input and output of tools stay as they are."""
     info, session = data["info"], ids.session
     own = {"id": ids.add("msg", info["id"]), "sessionID": session}
