@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from oplogs import Talk, chats, line, lines_of, prompts_in, sample, second_reader
 from rewind.agents.registry import profile_named
 from rewind.errors import NotEnoughPrompts, RewindError
-from rewind.transcript.kinds.oplog_fold import messages_in_list, fold, operations
+from rewind.transcript.kinds.oplog_fold import fold, messages_in_list, operations
 from rewind.transcript.place.boundary import find_boundary_by_user_prompts
 from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.index import read_index

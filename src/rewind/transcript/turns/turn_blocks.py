@@ -65,7 +65,16 @@ class TurnText:
 
     # collecting
 
-    def open(self, event: Event) -> None:
+    def add(self, event: Event, entry: Entry | None) -> None:
+        """The next line of the turn. `entry` is None if it is not part of the conversation."""
+        if entry is not None and event.offset == self.row.offset:
+            self._open(event)
+        elif entry is None or entry.is_compaction:
+            self._compaction(event)
+        elif entry.is_main and not entry.passing:
+            self._message(event, entry.role)
+
+    def _open(self, event: Event) -> None:
         """The prompt itself."""
         key = self.profile.prompt["joinKey"]
         self.join = pick(event.data, key) if key else None
@@ -74,22 +83,18 @@ class TurnText:
             if block.get("type") == "image":
                 self._image(block)
 
-    def note_line(self, event: Event) -> None:
-        """A line that is not an entry, but may report a compaction."""
+    def _compaction(self, event: Event) -> None:
+        """A note, if the line reports a compaction."""
         if is_compaction(event.data, self.profile):
             self._note(next((event.data[key] for key in _SUMMARIES
                              if isinstance(event.data.get(key), str)), "") or "Compacted")
 
-    def add(self, event: Event, entry: Entry) -> None:
-        if entry.is_compaction:
-            self.note_line(event)
-        elif entry.passing or not entry.is_main:
-            return
-        elif entry.role == ASSISTANT:
+    def _message(self, event: Event, role: str) -> None:
+        if role == ASSISTANT:
             stamp = pick(event.data, self.profile.lines.get("timestamp"))
             self.ended = stamp if isinstance(stamp, str) else self.ended
             self._answer(event)
-        elif entry.role == USER:
+        elif role == USER:
             self._user(event)
         elif isinstance(event.data.get("content"), str) and _is_command(event.data["content"]):
             self._note(event.data["content"])

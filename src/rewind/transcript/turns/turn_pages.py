@@ -51,12 +51,7 @@ def read_turns(index: TurnIndex, first: int, last: int, limits: Limits) -> list[
     end = rows[-1].offset if rows[-1].turn == last + 1 else index.size
     with open_conversation(index.path, index.profile) as file:
         for number, event, entry in _events_of(file, index, wanted, end):
-            if entry is None:
-                turns[number].note_line(event)
-            elif event.offset == wanted[number].offset:
-                turns[number].open(event)
-            else:
-                turns[number].add(event, entry)
+            turns[number].add(event, entry)
     return turns
 
 
@@ -100,10 +95,7 @@ def _turns_that_may_say(file: BinaryIO, index: TurnIndex, rows: list[Row], text:
         end = rows[number + 1].offset if number + 1 < len(rows) else index.size
         turn = TurnText(row, index.profile, Limits(1 << 20, 64 << 20, 0))
         for _, event, entry in _events_of(file, index, [row], end):
-            if entry is not None and event.offset == row.offset:
-                turn.open(event)
-            elif entry is not None:
-                turn.add(event, entry)
+            turn.add(event, entry)
         yield turn
 
 
