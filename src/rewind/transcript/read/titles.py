@@ -19,8 +19,16 @@ if TYPE_CHECKING:
     from rewind.transcript.read.entries import Entry
     from rewind.transcript.read.lines import Event
 
+FORK_PREFIX = "[Fork] "  # of a fork's title in the agent's own list; Rewind shows titles without it
 _LONGEST = 80
 _LOOKED_AT = 256 << 10
+
+
+def plain_title(title: str) -> str:
+    """Without the prefixes of forks."""
+    while title.startswith(FORK_PREFIX):
+        title = title[len(FORK_PREFIX):]
+    return title
 
 
 def shortened(text: str) -> str:

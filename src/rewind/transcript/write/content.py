@@ -12,12 +12,12 @@ from rewind.agents.profile import Profile, holds, pick, replaced
 from rewind.errors import NothingBeforeCut
 from rewind.files import write_all
 from rewind.jsonfile import JsonObject
-from rewind.transcript.fork_title import FORK_PREFIX
 from rewind.transcript.place.cursor import header_length, header_of
 from rewind.transcript.place.cut import Cut
 from rewind.transcript.read.chain import Tail
 from rewind.transcript.read.entries import OTHER
 from rewind.transcript.read.lines import events_backward, line_of, lines_forward, parse
+from rewind.transcript.read.titles import FORK_PREFIX
 from rewind.transcript.write.active_only import kept_ranges
 from rewind.transcript.write.copying import copy_range
 

@@ -12,14 +12,13 @@ from collections.abc import Callable
 from rewind.agents.profile import Profile
 from rewind.errors import RewindError
 from rewind.files import PRIVATE_FILE
-from rewind.transcript.fork_title import FORK_PREFIX
 from rewind.transcript.kinds import kind_of
 from rewind.transcript.names import is_session_id, path_beside, session_id_of
 from rewind.transcript.place.cursor import header_length
 from rewind.transcript.place.cut import Cut
 from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.lines import open_transcript
-from rewind.transcript.read.titles import read_title
+from rewind.transcript.read.titles import FORK_PREFIX, read_title
 from rewind.transcript.write.content import SessionNames, plan_content
 from rewind.transcript.write.import_session import import_session
 from rewind.transcript.write.sidecars import copy_sidecars
