@@ -124,9 +124,9 @@ if TYPE_CHECKING:
     from rewind.snapshot.trees.tree import DIR, LINK, UNCOVERED, Tree, TreeEntry
     from rewind.store.blobs import Blobs
     from rewind.transcript.find import SessionFile
-    from rewind.transcript.fork_title import plain_title
     from rewind.transcript.names import is_session_id
     from rewind.transcript.read.index import SessionIndex, read_index
+    from rewind.transcript.read.titles import plain_title
     from rewind.transcript.turns.turn_blocks import TurnText
     from rewind.transcript.turns.turn_figures import TurnFigures
     from rewind.transcript.turns.turn_index import TurnIndex
@@ -181,7 +181,7 @@ _PASSES = {
     "rewind.snapshot.trees.tree": ("DIR", "LINK", "UNCOVERED"),
     "rewind.transcript.read.index": ("read_index",),
     "rewind.transcript.names": ("is_session_id",),
-    "rewind.transcript.fork_title": ("plain_title",),
+    "rewind.transcript.read.titles": ("plain_title",),
 }
 _MODULES = {"comparing": "rewind.snapshot.diff.compare", "lane_shape": "rewind.checkpoint.futures.shape"}
 

@@ -107,7 +107,7 @@ def test_each_boundary_is_where_its_prompt_starts(cli: InProcess, sample: Sample
         assert found.boundary == offset
         assert [(p.text, p.offset, p.uuid) for p in found.prompts] == [
             (p["text"], p["offset"], p["uuid"]) for p in reverted]
-        assert found.leaf == (golden["kept"][reverted[0]["uuid"]] or [None])[-1]
+        assert found.cut.leaf == (golden["kept"][reverted[0]["uuid"]] or [""])[-1]
 
 
 @every_sample

@@ -1,4 +1,4 @@
-"""Digests for comparing with what we saw before; content is named by sha256, elsewhere."""
+"""Digests for comparison with what we saw before. The names of content are sha256 (`sha256.py`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def digest(data: bytes) -> bytes:
 
 
 def digest_of_pieces(pieces: Iterable[bytes]) -> bytes:
-    """The same of something that is not in memory as a whole."""
+    """The same for data that is not in memory all at once."""
     running = blake2b(digest_size=16)
     for piece in pieces:
         running.update(piece)

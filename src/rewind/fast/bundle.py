@@ -1,14 +1,14 @@
 """The whole package in one file, compiled, so that an import need not search directories.
 
 A hook loads about ninety modules, and finding one takes as long as running it. `rewind install` writes the
-file (`install/machine/bundle.py`) for its own interpreter, whose mark is in the name. Another interpreter
-does not find the file and imports as usual, and so does a checkout.
+file (`install/machine/bundle.py`) for its own interpreter, whose magic number is in the name. Another
+interpreter does not find the file and imports as usual, and so does a checkout.
 
-What a checkpoint needs lies there once more in one piece, in the order in which it is loaded: Python's import
-takes as long to look after a module as the module takes to run.
+The modules that a checkpoint needs are there once more in one piece, in the order in which they are loaded:
+the overhead of a Python import is as long as running the module.
 
-The errors lie there one by one. To make all hundred classes takes a tenth of the time of a short hook, which
-needs a handful.
+The error classes are there one by one. Making all hundred takes a tenth of the time of a short hook, which
+needs only a few.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ if TYPE_CHECKING:
     from typing import Any
 
 PACKAGE = "rewind"
-ERRORS = "rewind.errors"  # whose classes are made on demand
+ERRORS = "rewind.errors"  # its classes are made on demand
 FOLDER = b"package"
-# All that one of these imports is loaded along with it. A hook imports them in this order, the last six only
-# if there is a checkpoint to be made, and the last three when the agent has gone on.
+# Everything that one of these imports is loaded along with it. A hook imports them in this order: the last
+# six only if it makes a checkpoint, and the last three when the agent has continued.
 ROOTS = ("rewind.hooks.event", "rewind.hooks.handle", "rewind.checkpoint.project.known_stores",
          "rewind.hooks.memory.session_file", "rewind.hooks.making.in_time", "rewind.hooks.making.checkpoint",
          "rewind.transcript.find", "rewind.checkpoint.conversations.which_session",
          "rewind.checkpoint.conversations.stored", "rewind.checkpoint.save.create")
-# The same for a command: each begins with the first two. Then come those of `list`, and of going back.
+# The same for commands. Each begins with the first two; the others are those of `list` and of going back.
 COMMAND_ROOTS = ("rewind.cli.main", "rewind.controller", "rewind.cli.look.list.list_",
                  "rewind.cli.look.list.list_turns", "rewind.checkpoint.map.facts",
                  "rewind.checkpoint.rewind.apply")
-# What these import in functions and need nearly always, loaded along with them as well.
+# What these import inside functions and nearly always need is loaded along with them as well.
 ALONG = {"rewind.cli.main": ("rewind.cli.output.streams",),
          "rewind.cli.look.list.list_": (
              "rewind.checkpoint.rewind.operation_words", "rewind.checkpoint.map.turn_map",
              "rewind.checkpoint.log.lineage", "rewind.checkpoint.records.timeline",
              "rewind.checkpoint.project.vanished", "rewind.checkpoint.project.missed")}
-HEAD = 16  # bytes that say where the code begins and how long the file is; then comes the index
+HEAD = 16  # bytes that say where the code begins and how long the file is; the index follows
 
 
 def bundle_path(library: str) -> str:
@@ -52,7 +52,7 @@ def bundle_path(library: str) -> str:
 
 
 class _Bundle:
-    """Finds and loads the modules that are in the file. All others are left to Python."""
+    """Finds and loads the modules in the file. Python imports all others."""
 
     def __init__(self, library: str) -> None:
         self._library = library
@@ -63,8 +63,8 @@ class _Bundle:
             head = os.read(fd, HEAD)
             self._begin, size = (int.from_bytes(head[at:at + 8], "little") for at in (0, 8))
             if size != self._file[0]:
-                raise ValueError("not all of the file is there")
-            self._index = os.read(fd, self._begin - HEAD)  # a line for each module; few are asked for
+                raise ValueError("the file is not complete")
+            self._index = os.read(fd, self._begin - HEAD)  # a line for each module, of which few are needed
         finally:
             os.close(fd)
 
@@ -83,7 +83,7 @@ class _Bundle:
         return spec
 
     def _entry(self, name: str) -> tuple[bytes, bytes]:
-        """Its kind, and what is there; nothing where it is not in the file."""
+        """Its kind and its code; nothing if it is not in the file."""
         at = self._index.find(f"\n{name} ".encode())
         if at < 0:
             return b"", b""
@@ -91,16 +91,16 @@ class _Bundle:
         return kind, self._read(int(start), int(size))
 
     def _load_before(self, root: str) -> None:
-        """All that this one imports. No other thread imports anything at the beginning of a hook."""
+        """Load everything that `root` imports. No other thread imports at the beginning of a hook."""
         _, piece = self._entry(f"{root}+")
         for name, is_folder, code in marshal.loads(piece) if piece else ():
             if name not in sys.modules:
                 self._load(name, is_folder, code)
 
     def _load(self, name: str, is_folder: bool, code: CodeType) -> None:
-        """What Python's import does, less its locks and searches."""
+        """What Python's import does, without its locks and searches."""
         above, _, last = name.rpartition(".")
-        if above not in sys.modules:  # it comes before another root, and that one was not wanted
+        if above not in sys.modules:  # it belongs to another root, which was not imported
             __import__(above)
         module = _Module(name)
         spec = module.__spec__ = ModuleSpec(name, self, is_package=is_folder)  # type: ignore[arg-type]
@@ -119,8 +119,8 @@ class _Bundle:
         setattr(sys.modules[above], last, module)
 
     def _read(self, start: int, size: int) -> bytes:
-        """Opened each time, as a detached process closes all descriptors. Nothing, where an upgrade has put
-        another file in its place meanwhile."""
+        """The file is opened each time, because a detached process closes all descriptors. Empty if an
+        upgrade has put another file in its place meanwhile."""
         try:
             fd = os.open(self._path, os.O_RDONLY)
         except OSError:
@@ -143,11 +143,11 @@ class _Bundle:
 
 
 def on_demand(names: dict[str, Any], classes: bytes) -> Callable[[str], Any]:
-    """The `__getattr__` of a module: for the name of each class it has that of its base, and the code."""
+    """The `__getattr__` of a module. `classes` has the base and the code of each class, by name."""
     from _thread import RLock
 
     known: dict[str, tuple[str, bytes]] = marshal.loads(classes)
-    one_at_a_time = RLock()  # a class that was made twice would not be caught by its own name
+    one_at_a_time = RLock()  # `except` with one copy of a class would not catch another copy
 
     def make(name: str) -> Any:
         if name not in known:
@@ -167,14 +167,14 @@ _Module = type(sys)
 
 
 def _file_at(fd: int) -> tuple[int, ...]:
-    """Its size, and which file it is: a number is given to another file once the first is gone."""
+    """Its size, and which file it is. The time is part of it, because inode numbers are used again."""
     found = os.fstat(fd)
     return found.st_size, found.st_dev, found.st_ino, found.st_mtime_ns
 
 
 def use_bundle(library: str) -> None:
-    """From here on, imports come from the file, if there is one."""
+    """From now on, imports come from the file, if there is one."""
     try:
         sys.meta_path.insert(0, _Bundle(library))
     except (OSError, ValueError):
-        pass  # none here, or not all of it
+        pass  # there is none, or it is not complete

@@ -1,8 +1,7 @@
 """JSON for the hot path: the C part of the standard library's `json`, without the rest.
 
-`import json` brings `re` and `enum` along, 8 ms that a hook pays on every tool call. The C module
-does all the work anyway; where a Python lacks it, `json` itself is used. Invalid text is a
-`ValueError`, as there.
+`import json` also loads `re` and `enum`, which would cost every hook 8 ms. The C module does all the work
+anyway. If a Python lacks it, `json` itself is used. Invalid text raises a `ValueError`, as there.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _SPACE = " \t\n\r"
 
 
 class Strict:
-    """What the C scanner asks its decoder for; a subclass may look at values as they are read."""
+    """What the C scanner needs from its decoder. A subclass may look at values as they are read."""
 
     strict = True
     object_hook: Any = None
@@ -38,12 +37,12 @@ def loads(data: bytes | str, how: type[Strict] = Strict) -> Any:
     try:
         value, end = scan(text, 0)
     except (StopIteration, SystemError):
-        # The C part leaves the error to a module that is not loaded: that one may say what is wrong.
+        # The C part leaves the error message to a module that is not loaded. So let that one report it.
         from json import loads as careful
 
         return careful(text)
     if end != len(text):
-        raise ValueError("there is something after the end")
+        raise ValueError("there is more text after the value")
     return value
 
 
@@ -52,7 +51,7 @@ def dumps(value: Any, *, sort_keys: bool = False) -> str:
 
 
 def dump_file(value: Mapping[str, object]) -> bytes:
-    """An object with one member a line: for files that a person may want to read."""
+    """An object with one member on each line, for files that a person may want to read."""
     members = ",\n".join(f"  {dumps(key)}: {dumps(member)}" for key, member in value.items())
     return ("{\n" + members + "\n}\n").encode()
 

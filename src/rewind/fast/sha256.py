@@ -1,7 +1,7 @@
-"""sha256, by which content is named, from wherever it is cheapest.
+"""sha256, which gives content its name, from the cheapest source.
 
-OpenSSL's takes 2 ms to load and is five times as fast as Python's own. It pays when there is much to hash,
-and a checkpoint after one edit has little.
+OpenSSL takes 2 ms to load and is five times as fast as Python's own module. That pays only if there is much
+to hash, and a checkpoint after one edit has little.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Hash = Callable[[bytes], Any]
 
 _WORTH_OPENSSL = 1 << 20
-_left = _WORTH_OPENSSL  # bytes that may still be hashed the slow way
+_left = _WORTH_OPENSSL  # how many bytes may still be hashed with the slow module
 _hash: Hash | None = None
 
 
@@ -42,7 +42,7 @@ def _own() -> Hash:
 
 def _openssl() -> Hash:
     try:
-        # `hashlib` loads every other hash beside it.
+        # `hashlib` would load all other hashes as well.
         from _hashlib import openssl_sha256 as sha256
     except ImportError:
         from hashlib import sha256

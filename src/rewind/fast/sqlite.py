@@ -1,7 +1,7 @@
-"""SQLite's own module. `sqlite3` adds converters for dates, which nobody here uses, for 3 ms.
+"""SQLite's C module. `sqlite3` takes 3 ms to add converters for dates, which we do not use.
 
-`_sqlite3` itself wants one function of `functools`, whose import costs another 3 ms. That function is a
-thin cover of a C one, so for the moment of the import we give it a cover of our own.
+`_sqlite3` itself needs one function of `functools`, whose import costs another 3 ms. That function only wraps
+a C function, so during the import we provide a wrapper of our own.
 """
 
 from __future__ import annotations
@@ -48,18 +48,17 @@ if not TYPE_CHECKING:
     Connection, connect = _module.Connection, _module.connect
     DatabaseError, OperationalError = _module.DatabaseError, _module.OperationalError
 
-_AT_ONCE = 500  # SQLite takes no more than 999 values in a statement, where it is old
+_AT_ONCE = 500  # an old SQLite takes no more than 999 values in a statement
 
 
 def in_parts(values: list[bytes]) -> Iterator[tuple[str, tuple[bytes, ...]]]:
-    """For `… IN ({marks})`: as many marks as there are values, and the values."""
+    """For `… IN ({marks})`: the marks for some of the values, and these values."""
     for at in range(0, len(values), _AT_ONCE):
         part = tuple(values[at:at + _AT_ONCE])
         yield ",".join("?" * len(part)), part
 
 
 def is_wal_over(path: str, size: int) -> bool:
-    """Of the database at `path`."""
     try:
         return os.stat(path + "-wal").st_size > size
     except OSError:
@@ -67,8 +66,8 @@ def is_wal_over(path: str, size: int) -> bool:
 
 
 def fold_wal(db: Connection, busy_ms: int) -> None:
-    """Write the WAL's pages into the database and empty it. Nobody is waited for: where others read, the next
-    one does it. `busy_ms` is how long this connection waits otherwise."""
+    """Write the WAL's pages into the database and empty the WAL. This does not wait: if others read, the next
+    process does it. `busy_ms` is how long this connection waits otherwise."""
     db.execute("PRAGMA busy_timeout=0")
     try:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

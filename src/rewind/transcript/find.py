@@ -1,4 +1,4 @@
-"""The sessions of a project: where each agent keeps them, and which of those belong here."""
+"""The sessions of a project: where each agent keeps its sessions, and which of them belong to the project."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from rewind.agents.profile import Profile
 
 DATES, MARKED = "dates", "marked"
-_LONGEST_FOLDER = 200  # of Claude Code; a longer name is cut there and gets a hash
-_FIRST = 8 << 10
-_HEAD = 256 << 10
+_LONGEST_FOLDER = 200  # Claude Code cuts a longer name there and appends a hash
+_FIRST_LOOK = 8 << 10
+_LONGEST_LOOK = 256 << 10
 _SHORTEST_PREFIX = 6
 _LONGEST_PATH = 64 << 10
 
@@ -40,16 +40,17 @@ class SessionFile:
         self._origin: tuple[str | None, bool] | None = None
 
     def origin(self) -> tuple[str | None, bool]:
-        """The directory that it began in, and whether it is a subagent's, which is no session of its own."""
+        """The directory in which it began, and whether it is a subagent's, which does not count as a
+        session."""
         if self._origin is None:
             self._origin = _read_origin(self)
         return self._origin
 
 
 class Area:
-    """Where a project's sessions begin: in its root, and in the directories that it was in before; not in its
-    other places. `folders` are directories under whose name an agent may keep them. A fork that Rewind made
-    for another place says where it began, not where it goes on: `forks` knows better."""
+    """Where a project's sessions begin: in its root and in its former directories (`roots`), but not in its
+    other places (`without`). `folders` are directories under whose name an agent may keep them. A fork that
+    Rewind made for another place says where it began, not where it continues, so `forks` decides for it."""
 
     def __init__(self, roots: list[str], without: Iterable[str] = (), folders: Iterable[str] = (),
                  forks: Mapping[str, bool] | None = None) -> None:
@@ -77,20 +78,20 @@ def project_sessions(root: str | Area, home: str | None = None) -> list[SessionF
 
 
 def latest_sessions(root: str | Area, home: str | None = None, since: float = 0.0) -> Iterator[SessionFile]:
-    """The same one by one: a session is opened only when somebody gets so far, and never an older one
-    than `since`."""
+    """The same one by one. A session is opened only when the iteration reaches it, and only if it was
+    modified since `since`."""
     return sessions_begun_in(candidates(root, home), root, since)
 
 
 def candidates(root: str | Area, home: str | None = None) -> list[tuple[SessionFile, bool]]:
-    """(session, whether its directory's name is just the project's), latest first; none is opened yet."""
-    found = [one for profile in profiles(home) for one in _in_folders(profile, _area(root))]
+    """(session, whether its directory's name is exactly the project's), latest first. None is opened."""
+    found = [one for profile in profiles(home) for one in _sessions_of(profile, _area(root))]
     found.sort(key=lambda one: (one[0].modified, one[0].session_id), reverse=True)
     return found
 
 
 def session_with_id(root: str | Area, session_id: str, home: str | None = None) -> SessionFile | None:
-    """The project's session with this very id, wherever its agent has put it; no other one is opened."""
+    """The project's session with this id, wherever its agent has put it. No other session is opened."""
     if not is_session_id(session_id):
         return None
     found = [one for one in candidates(root, home) if one[0].session_id == session_id]
@@ -100,32 +101,32 @@ def session_with_id(root: str | Area, session_id: str, home: str | None = None) 
 
 def session_anywhere(profile: Profile, session_id: str, environ: Mapping[str, str] | None = None,
                      near: str = "") -> SessionFile | None:
-    """The agent's session with this id, of whatever project. Claude Code 2.1.325 moves a transcript to the
-    folder of the directory that it works in (worktrees, /cd), and back. Of several, the one in the folder of
-    the path `near`, else the latest."""
+    """The agent's session with this id, in any project. Claude Code 2.1.325 moves a transcript to the folder
+    of the directory that it works in (worktrees, /cd), and back. Of several files, this is the one beside the
+    path `near`, else the latest."""
     top = session_root(profile, environ)
     if top is None or profile.sessions is None or not is_session_id(session_id):
         return None
     if profile.sessions["folders"] == MARKED and near:
-        # Only files are opened whose names may be its.
-        here = _in_folder(profile, os.path.dirname(near), lambda name: session_id[:8] in name)
-        return max((s for s in here if s.session_id == session_id), key=_fullest, default=None)
+        # Only files whose names may belong to it are opened.
+        here = _sessions_in(profile, os.path.dirname(near), lambda name: session_id[:8] in name)
+        return max((s for s in here if s.session_id == session_id), key=_by_size, default=None)
     if profile.sessions["folders"] in (DATES, MARKED):
-        return next((s for s, _ in _in_folders(profile, Area([]), environ) if s.session_id == session_id
+        return next((s for s, _ in _sessions_of(profile, Area([]), environ) if s.session_id == session_id
                      and is_under_root(profile, s.path, environ)), None)
     try:
         folders = [os.path.join(top, name) for name in os.listdir(top)]
     except OSError:
         return None
     folders += [top] if profile.sessions["flat"] else []
-    found = [s for s in (_at(profile, os.path.join(folder, session_id + SUFFIX), environ)
+    found = [s for s in (_session_at(profile, os.path.join(folder, session_id + SUFFIX), environ)
                          for folder in folders) if s]
     wanted = os.path.dirname(near)
     return max(found, key=lambda s: (os.path.dirname(s.path) == wanted, s.modified), default=None)
 
 
-def _at(profile: Profile, path: str, environ: Mapping[str, str] | None) -> SessionFile | None:
-    """A regular file, and really below the session root."""
+def _session_at(profile: Profile, path: str, environ: Mapping[str, str] | None) -> SessionFile | None:
+    """None unless it is a regular file below the session root, links resolved."""
     try:
         info = os.lstat(path)
     except OSError:
@@ -136,21 +137,21 @@ def _at(profile: Profile, path: str, environ: Mapping[str, str] | None) -> Sessi
 
 def sessions_begun_in(found: list[tuple[SessionFile, bool]], root: str | Area,
                       since: float = 0.0) -> Iterator[SessionFile]:
-    """Those of the candidates that did begin in the project."""
+    """The candidates that began in the project."""
     area = _area(root)
     return (session for session, sure in found if session.modified >= since
             and _belongs(session, area, sure))
 
 
-def _in_folders(profile: Profile, area: Area,
-                environ: Mapping[str, str] | None = None) -> Iterator[tuple[SessionFile, bool]]:
+def _sessions_of(profile: Profile, area: Area,
+                 environ: Mapping[str, str] | None = None) -> Iterator[tuple[SessionFile, bool]]:
     found = ((s, sure) for folder, sure in _folders(profile, area, environ).items()
-             for s in _in_folder(profile, folder))
+             for s in _sessions_in(profile, folder))
     if profile.sessions is None or profile.sessions["folders"] not in (DATES, MARKED):
         return found
-    # By date, a session may have several files: Codex's own rewind goes on in a new one. In marked folders
-    # the longest counts: Gemini CLI 0.61 leaves a stub when it resumes one.
-    rank = _latest if profile.sessions["folders"] == DATES else _fullest
+    # In folders by date a session may have several files, and the latest counts: Codex's own rewind continues
+    # in a new file. In marked folders the longest counts: Gemini CLI 0.61 leaves a stub when it resumes one.
+    rank = _by_name if profile.sessions["folders"] == DATES else _by_size
     best: dict[str, tuple[SessionFile, bool]] = {}
     for session, sure in found:
         known = best.get(session.session_id)
@@ -159,16 +160,16 @@ def _in_folders(profile: Profile, area: Area,
     return iter(best.values())
 
 
-def _latest(session: SessionFile) -> tuple[int, str]:
+def _by_name(session: SessionFile) -> tuple[int, str]:
     return 0, os.path.basename(session.path)
 
 
-def _fullest(session: SessionFile) -> tuple[int, str]:
+def _by_size(session: SessionFile) -> tuple[int, str]:
     return session.size, os.path.basename(session.path)
 
 
 def _folders(profile: Profile, area: Area, environ: Mapping[str, str] | None = None) -> dict[str, bool]:
-    """Directory -> whether its name is just the project's: names are not reversible and may collide."""
+    """Directory -> whether its name is exactly the project's. Names are not reversible and may collide."""
     top = session_root(profile, environ)
     if top is None or profile.sessions is None:
         return {}
@@ -180,7 +181,8 @@ def _folders(profile: Profile, area: Area, environ: Mapping[str, str] | None = N
         return {}
     if profile.sessions["folders"] == MARKED:
         below = str(profile.sessions.get("below", ""))
-        marked = {os.path.join(top, name, below): _marked(profile, os.path.join(top, name)) for name in names}
+        marked = {os.path.join(top, name, below): _marked_directory(profile, os.path.join(top, name))
+                  for name in names}
         return {folder: True for folder, cwd in marked.items()
                 if cwd and (not area.roots or area.holds(os.path.realpath(cwd)))}
     found: dict[str, bool] = {}
@@ -196,8 +198,8 @@ def _folders(profile: Profile, area: Area, environ: Mapping[str, str] | None = N
 
 
 def folder_for(profile: Profile, root: str, original: str) -> str:
-    """Where a session that goes on in `root` belongs; beside `original` where they are sorted by date. Empty
-    where only the agent itself makes that directory, and has not."""
+    """The directory for a session that continues in `root`; that of `original` if they are sorted by date.
+    Empty if only the agent makes that directory, and has not made it."""
     top = session_root(profile)
     if top is None or profile.sessions is None or profile.sessions["folders"] == DATES:
         return os.path.dirname(original)
@@ -212,12 +214,12 @@ def folder_name(profile: Profile, root: str) -> str:
     real = os.path.realpath(root)
     if profile.sessions["folders"] == "slashes":
         return "-" + real.lstrip("/").replace("/", "-")
-    # One dash for each UTF-16 unit that is no ASCII letter or digit.
+    # One dash for each UTF-16 unit that is not an ASCII letter or digit.
     return "".join(c if c.isascii() and c.isalnum() else "-" * (2 if ord(c) > 0xFFFF else 1) for c in real)
 
 
-def _marked(profile: Profile, folder: str) -> str:
-    """The directory that a folder is for, as a file in it says."""
+def _marked_directory(profile: Profile, folder: str) -> str:
+    """The directory that a folder is for, according to a file in it."""
     from rewind.files import read_bounded
 
     try:
@@ -228,8 +230,8 @@ def _marked(profile: Profile, folder: str) -> str:
     return text if os.path.isabs(text) and "\0" not in text else ""
 
 
-def _in_folder(profile: Profile, folder: str,
-               named: Callable[[str], bool] = lambda name: True) -> Iterator[SessionFile]:
+def _sessions_in(profile: Profile, folder: str,
+                 named: Callable[[str], bool] = lambda name: True) -> Iterator[SessionFile]:
     try:
         entries = list(os.scandir(folder))
     except OSError:
@@ -244,7 +246,7 @@ def _in_folder(profile: Profile, folder: str,
 
 
 def _belongs(session: SessionFile, area: Area, sure: bool) -> bool:
-    """By the directory that the session itself says it began in."""
+    """Decided by the directory in which the session says that it began."""
     is_ours = area.forks.get(session.session_id)
     if is_ours is not None:
         return is_ours
@@ -259,7 +261,7 @@ def began_in(session: SessionFile) -> str | None:
 
 
 def where_began(path: str, profile: Profile) -> str:
-    """The directory that paths in a transcript are relative to, where its lines do not tell."""
+    """The directory that paths in a transcript are relative to, if its lines do not say."""
     try:
         return began_in(SessionFile(path, profile, os.stat(path))) or "/"
     except OSError:
@@ -272,24 +274,24 @@ def _read_origin(session: SessionFile) -> tuple[str | None, bool]:
     side = where.get("side")
     if where.get("folders") == MARKED:
         folder = os.path.dirname(session.path)
-        marked = _marked(session.profile, os.path.dirname(folder) if where.get("below") else folder)
+        marked = _marked_directory(session.profile, os.path.dirname(folder) if where.get("below") else folder)
         return os.path.realpath(marked) if marked else None, False
     try:
         with open_transcript(session.path) as file:
-            # Nearly always one of the first lines tells; hundreds of sessions are looked at in a row.
-            for end in (_FIRST, _HEAD):
+            # Nearly always one of the first lines says it, and hundreds of sessions may have to be read.
+            for end in (_FIRST_LOOK, _LONGEST_LOOK):
                 for event in events_forward(file, 0, min(end, size_of(file))):
                     cwd = pick(event.data, field)
                     if isinstance(cwd, str):
                         is_side = side is not None and holds(side, event.data)
                         return os.path.realpath(cwd) if os.path.isabs(cwd) else None, is_side
     except (RewindError, ValueError):
-        pass  # a null byte or half a character is in no path
+        pass  # no path contains a null byte or half a character
     return None, False
 
 
 def find_session(sessions: list[SessionFile], text: str) -> SessionFile:
-    """By full id, or by the beginning of one."""
+    """By its full id or the beginning of it."""
     if not is_session_id(text):
         raise UsageError(f"{text!r} is not the id of a session.", hint="`rewind sessions list` shows them.")
     exact = [s for s in sessions if s.session_id == text]
@@ -305,7 +307,7 @@ def find_session(sessions: list[SessionFile], text: str) -> SessionFile:
 
 
 def _did_you_mean(sessions: list[SessionFile], text: str) -> str | None:
-    """The session whose id begins nearly so."""
+    """The session whose id begins almost like this."""
     import difflib
 
     begin = {s.session_id[:len(text)]: s.session_id for s in reversed(sessions)}

@@ -1,4 +1,5 @@
-"""How agents lay out their transcripts: names of files as most of them have it, and folders by date."""
+"""How agents lay out their transcripts: the names of files, as most agents choose them, and folders by
+date."""
 
 from __future__ import annotations
 
@@ -16,17 +17,15 @@ def stem(path: str) -> str:
 
 
 def session_id_of(path: str) -> str:
-    """The stem of the name."""
     return os.path.basename(stem(path))
 
 
 def path_beside(original: str, session_id: str) -> str:
-    """In the directory of another session."""
     return os.path.join(os.path.dirname(original), session_id + SUFFIX)
 
 
 def by_date(top: str) -> Iterator[str]:
-    """`YYYY/MM/DD` below a directory, the latest first."""
+    """The directories `YYYY/MM/DD` below this one, latest first."""
     for year in _numbered(top):
         for month in _numbered(year):
             yield from _numbered(month)

@@ -1,6 +1,5 @@
-"""Whether a client has a session open: then its file must not be rewritten.
-
-A running client goes on from memory, and what it appends to a rewritten file has no history any more.
+"""Whether a client has a session open. If so, its file must not be rewritten: a running client continues from
+memory, and what it appended to a rewritten file would have lost its history.
 """
 
 from __future__ import annotations
@@ -26,29 +25,30 @@ if TYPE_CHECKING:
 
     Recorded = Mapping[str, object]  # what hooks remember of a session
 
-_RECENT = 600.0  # seconds
+_RECENT_SECONDS = 600.0  # seconds
 _MAX_BYTES = 1 << 20
-_REFER = "keeps conversations in files that refer to one another"
+_NOT_IN_PLACE = "keeps conversations in files that refer to one another"
 
 
 def check_in_place(profile: Profile) -> None:
-    """Whether a session of this agent may be rewritten at all."""
+    """Refuse if sessions of this agent are never rewritten."""
     if not profile.fork.get("inPlace", True):
-        raise NotInPlace(agent=profile.title, reason=profile.fork.get("notInPlace", _REFER))
+        raise NotInPlace(agent=profile.title, reason=profile.fork.get("notInPlace", _NOT_IN_PLACE))
 
 
 def is_open(profile: Profile, session_id: str, recorded: Recorded | None = None) -> bool | None:
-    """By the client's own word, else by the process that SessionStart recorded; None when there is none."""
+    """What the client says, else whether the process that SessionStart recorded is alive. None if neither is
+    known."""
     return Clients(profile).is_open(session_id, recorded)
 
 
 def is_busy(profile: Profile, session_id: str, recorded: Recorded | None = None) -> bool:
-    """Whether a turn is running now. One that was interrupted tells no hook, but the client knows."""
+    """Whether a turn is running. No hook runs when a turn is interrupted, but the client knows."""
     return Clients(profile).is_busy(session_id, recorded)
 
 
 class Clients:
-    """One look at the clients of an agent, to be asked about many sessions."""
+    """The clients of an agent, looked at once and asked about many sessions."""
 
     def __init__(self, profile: Profile) -> None:
         register = _folder(profile, profile.liveness)
@@ -59,7 +59,7 @@ class Clients:
 
     def is_open(self, session_id: str, recorded: Recorded | None) -> bool | None:
         if self._entries is not None:
-            return bool(self._of(session_id))
+            return bool(self._entries_of(session_id))
         if self._locks is not None and self._profile.locks and is_session_id(session_id):
             return is_locked(os.path.join(self._locks, session_id + self._profile.locks["suffix"]))
         return _recorded_client(recorded)
@@ -67,25 +67,27 @@ class Clients:
     def is_busy(self, session_id: str, recorded: Recorded | None) -> bool:
         busy = self._rule["busy"] if self._rule else None
         if self._entries is not None and busy:
-            return any(holds(busy, entry) for entry in self._of(session_id))
+            return any(holds(busy, entry) for entry in self._entries_of(session_id))
         if not (recorded or {}).get("running"):
             return False
         if self._locks is not None:
-            # The process that runs its hooks may serve many sessions, and an interrupted turn tells no hook.
+            # The process that runs the hooks may serve many sessions, and no hook runs when a turn is
+            # interrupted. So the transcript decides.
             return (bool(self.is_open(session_id, recorded))
                     and _turn_runs(self._profile, recorded) is not False)
         return bool(_recorded_client(recorded))
 
-    def _of(self, session_id: str) -> list[JsonObject]:
+    def _entries_of(self, session_id: str) -> list[JsonObject]:
         assert self._rule is not None
         rule = self._rule
         return [entry for pid, entry in self._entries or () if pick(entry, rule["session"]) == session_id
                 and (_is_elsewhere(pick(entry, rule.get("domain")))
-                     or _lives(pid, pick(entry, rule["start"])))]
+                     or _is_alive(pid, pick(entry, rule["start"])))]
 
 
 def _is_elsewhere(domain: object) -> bool:
-    """In a container that shares this home its number means nothing to us: it may well be alive."""
+    """Whether it runs in a container that shares this home. Its process id means nothing here, so it counts
+    as alive."""
     try:
         own = os.readlink("/proc/self/ns/pid")
     except OSError:
@@ -96,24 +98,25 @@ def _is_elsewhere(domain: object) -> bool:
 def _recorded_client(recorded: Recorded | None) -> bool | None:
     client = (recorded or {}).get("client")
     if isinstance(client, dict) and isinstance(client.get("pid"), int):
-        return _lives(client["pid"], client.get("start"))
+        return _is_alive(client["pid"], client.get("start"))
     return None
 
 
 def why_open(profile: Profile, session_id: str, path: str, recorded: Recorded | None = None) -> str:
-    """A reason not to touch this session, or nothing."""
+    """The reason why this session must not be touched; empty if there is none."""
     known = is_open(profile, session_id, recorded)
     if known is None:
         try:
             age = time.time() - os.stat(path).st_mtime
         except OSError:
             return ""
-        return "its transcript was written in the last minutes" if age < _RECENT else ""
+        return "its transcript was written in the last minutes" if age < _RECENT_SECONDS else ""
     return f"{profile.title} is running it" if known else ""
 
 
 def _folder(profile: Profile, rule: Liveness | Locks | None) -> str | None:
-    """Where a rule of the profile says that the agent keeps files about its clients, if it is there."""
+    """The directory in which the agent keeps files about its clients, according to the profile, if it
+    exists."""
     home = session_home(profile)
     if rule is None or home is None:
         return None
@@ -136,7 +139,7 @@ def _turn_runs(profile: Profile, recorded: Recorded | None) -> bool | None:
 
 
 def _entries(folder: str) -> Iterator[tuple[int, JsonObject]]:
-    """`<pid>.json` of each client. Claude Code 2.1 leaves the file behind when it is killed."""
+    """`<pid>.json` of each client. Claude Code 2.1 leaves its file behind when it is killed."""
     for name in os.listdir(folder):
         pid = name[: -len(".json")]
         if not name.endswith(".json") or not (pid.isascii() and pid.isdigit()):
@@ -146,7 +149,7 @@ def _entries(folder: str) -> Iterator[tuple[int, JsonObject]]:
             yield int(pid), entry
 
 
-def _lives(pid: int, start: object) -> bool:
-    """The same process, not another one that got its number."""
+def _is_alive(pid: int, start: object) -> bool:
+    """Whether it is the same process, and not another one with the same number."""
     now = process_start(pid)
     return now is not None and (not isinstance(start, str) or not start or start == now)

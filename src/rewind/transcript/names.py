@@ -1,4 +1,4 @@
-"""A session's id is told by its file's name, whatever the lines in it say: agents hold it so, too."""
+"""The id of a session is in its file's name, whatever the lines in it say. Agents treat it the same way."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["SUFFIX", "is_session_id", "path_beside", "session_id_of", "stem"]
 
 
 def session_id_of(path: str, profile: Profile | None = None) -> str:
-    """The stem of the name, unless the agent's kind of transcript has it otherwise."""
+    """The stem of the file's name, unless the agent's kind of transcript has another rule."""
     if profile is None:
         return layout.session_id_of(path)
     from rewind.agents.profile import TREE  # `rewind list` knows no profile, and does without the module
@@ -26,7 +26,7 @@ def session_id_of(path: str, profile: Profile | None = None) -> str:
 
 
 def path_beside(original: str, session_id: str, profile: Profile) -> str:
-    """The file of a new session, in the directory of another one; always the same for an id."""
+    """The file of a new session, in the directory of another one. Always the same for an id."""
     from rewind.agents.profile import TREE
 
     if profile.kind == TREE:
@@ -37,6 +37,6 @@ def path_beside(original: str, session_id: str, profile: Profile) -> str:
 
 
 def is_session_id(text: str) -> bool:
-    """Safe to be made part of a path, and nothing that leads elsewhere."""
+    """Whether it may become part of a path without leading to another directory."""
     return (bool(text) and len(text) <= 200 and not text.startswith(".") and text.isascii()
             and text.replace("-", "").replace("_", "").replace(".", "").isalnum())

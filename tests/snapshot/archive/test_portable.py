@@ -314,7 +314,7 @@ def test_an_archive_made_by_others_is_read(tmp_path: Path) -> None:
     ([("files/x", L, "hello"), ("files/x/y", F, b"")], "below a link"),
     ([("files/hello/y", F, b"")], "below a file"),
     ([("files/a/y", F, b"")], "in no directory"),
-    ([("other", F, b"")], "'other' is no part of a snapshot"),
+    ([("other", F, b"")], "'other' is not part of a snapshot"),
     ([("manifest.json", F, b"{}")], "twice"),
     ([("files/a", D, ""), ("files/b", D, ""), ("files/a/x", F, b"")], "does not follow its directory"),
     ([("files/x", F, b"")], "does not match its manifest"),
@@ -331,7 +331,7 @@ def test_missing_or_changed_content_is_refused(tmp_path: Path) -> None:
         path = make(tmp_path / "x", manifest_for(HELLO), *members)
         assert "does not match its manifest" in refusal(tmp_path, path)
     path = make(tmp_path / "x", manifest_for(HELLO), ("files", L, "elsewhere"))
-    assert "'files' is no part of a snapshot" in refusal(tmp_path, path)
+    assert "'files' is not part of a snapshot" in refusal(tmp_path, path)
 
 
 def rules_with(**changes: Any) -> dict[str, Any]:
@@ -375,10 +375,10 @@ def rules_with(**changes: Any) -> dict[str, Any]:
     (manifest_for(HELLO, uncovered=[["x", "a\nb"]]), "reason"),
     (manifest_for(HELLO, uncovered=[["x", ""]]), "reason"),
     (manifest_for(HELLO, uncovered=[["x", "ignored"], ["x", "special"]]), "'x' twice"),
-    (manifest_for(HELLO, uncovered=[["hello", "ignored"]]), "denies 'files/hello'"),
-    (manifest_for(HELLO, uncovered=[["nowhere/x", "ignored"]]), "speaks of 'nowhere'"),
-    (manifest_for(HELLO, uncovered=[["hello/x", "ignored"]]), "speaks of 'hello'"),
-    (manifest_for(HELLO, partial=[["nowhere", "pins-only"]]), "speaks of 'nowhere'"),
+    (manifest_for(HELLO, uncovered=[["hello", "ignored"]]), "lists 'files/hello' as not captured"),
+    (manifest_for(HELLO, uncovered=[["nowhere/x", "ignored"]]), "names 'nowhere'"),
+    (manifest_for(HELLO, uncovered=[["hello/x", "ignored"]]), "names 'hello'"),
+    (manifest_for(HELLO, partial=[["nowhere", "pins-only"]]), "names 'nowhere'"),
     (manifest_for(HELLO, partial=[["", "pins-only"]]), "does not match its manifest"),
     (manifest_for(HELLO, uncovered=[["x", "ignored"]]), "does not match its manifest"),
 ])

@@ -33,7 +33,7 @@ def git_merge(folder: Path, base: bytes, ours: bytes, theirs: bytes, how: str) -
 def check(folder: Path, base: bytes, ours: bytes, theirs: bytes, how: str = MARKERS) -> bool:
     """Whether it was clean."""
     data, conflicts = git_merge(folder, base, ours, theirs, how)
-    found = merge(base, ours, theirs, how=how, our_label="now", their_label="turn 2")
+    found = merge(base, ours, theirs, how=how, labels=("now", "turn 2"))
     assert found.data == data, (base, ours, theirs, how)
     assert how != MARKERS or min(len(found.conflicts), 127) == conflicts
     return not found.conflicts
@@ -79,14 +79,13 @@ def test_a_side_that_changed_nothing_gives_the_other(base: list[bytes], other: l
 
 def test_a_conflict_is_named_by_its_lines() -> None:
     found = merge(b"1\n2\n3\n4\n5\n6\n7\n8\n9\n", b"1\nours\n3\n4\n5\n6\n7\n8\nours too\n",
-                  b"1\ntheirs\n3\n4\n5\n6\n7\n8\ntheirs too\n", our_label="now",
-                  their_label='before "fix it"')
+                  b"1\ntheirs\n3\n4\n5\n6\n7\n8\ntheirs too\n", labels=("now", 'before "fix it"'))
     assert found.conflicts == [(2, 1), (9, 1)]
     assert b"<<<<<<< now\nours\n=======\ntheirs\n>>>>>>> before \"fix it\"\n" in found.data
 
 
 def test_a_label_may_be_anything_but_lines() -> None:
-    assert b"caf\xc3\xa9 \xff" in merge(b"", b"a\n", b"b\n", their_label="café \udcff").data
+    assert b"caf\xc3\xa9 \xff" in merge(b"", b"a\n", b"b\n", labels=("", "café \udcff")).data
 
 
 @pytest.mark.parametrize("data, binary", [(b"", False), (b"a" * 9000, False), (b"\0", True),

@@ -23,7 +23,7 @@ from rewind.transcript.read.index import read_index
 from rewind.transcript.turns.turn_blocks import for_page
 from rewind.transcript.turns.turn_index import open_turns
 from rewind.transcript.turns.turn_pages import read_turns
-from rewind.transcript.write.content import SessionNames
+from rewind.transcript.write.content import SessionNames, plan_content
 from rewind.transcript.write.import_session import _write_export
 from transcript.kinds.test_rollout_fuzz import NoMemory, damaged
 from transcript.test_fuzz import examples
@@ -37,7 +37,9 @@ def fork(path: Path, cut: Any) -> Path:
     opencode, made = profile_named(OPENCODE), path.parent / "ses_e21b00000ffeZZZZZZZZZZZZZZ.jsonl"
     kind = kind_of(opencode)
     with open_conversation(str(path), opencode) as file:
-        content = kind.plan_content(file, opencode, cut)
+        cut = cut.placed(file)
+        kind.check_resumable(file, opencode, cut)
+        content = plan_content(file, opencode, cut)
         fd = os.open(made, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
         try:
             kind.write_session(fd, file, opencode, content, SessionNames(made.stem, path.stem, "[Fork] x"))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from oplogs import Talk, chats, line, lines_of, prompts_in, sample, second_reader
 from rewind.agents.registry import profile_named
 from rewind.errors import NotEnoughPrompts, RewindError
-from rewind.transcript.kinds.oplog_fold import elements, fold, operations
+from rewind.transcript.kinds.oplog_fold import fold, messages_in_list, operations
 from rewind.transcript.place.boundary import find_boundary_by_user_prompts
 from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.index import read_index
@@ -148,7 +148,7 @@ def test_a_log_amounts_to_what_a_second_reader_finds(home: Path, tmp_path: Path,
             at += len(raw)
             assert list(fold(file, at).messages.values()) == second_reader(data[:at])
         for operation in operations(file):
-            for offset, end, message in elements(operation):
+            for offset, end, message in messages_in_list(operation):
                 assert json.loads(data[offset:end]) == message
     index = read_index(str(path))
     final = {m["id"] for m in second_reader(data)}

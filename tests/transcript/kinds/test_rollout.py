@@ -13,7 +13,7 @@ import pytest
 from rewind.agents.registry import profile_for, profile_named
 from rewind.errors import RewindError
 from rewind.transcript.find import project_sessions, session_anywhere
-from rewind.transcript.kinds import jsonl_rollout, kind_of
+from rewind.transcript.kinds import jsonl_rollout, kind_of, rollout_reading
 from rewind.transcript.liveness import is_busy, is_open, why_open
 from rewind.transcript.names import path_beside, session_id_of
 from rewind.transcript.place.boundary import find_boundary_by_user_prompts
@@ -401,3 +401,10 @@ def test_an_interrupted_turn_is_over_though_no_hook_was_told(home: Path, tmp_pat
         talk.write(home)
         assert is_busy(codex, lock.stem, recorded) is False
     assert is_busy(codex, lock.stem, recorded) is False
+
+
+@pytest.mark.parametrize("summary", [5, True, "a text", {"text": "a text"}, None])
+def test_a_summary_that_is_no_list_says_nothing(summary: object) -> None:
+    data = {"type": "response_item", "payload": {"type": "reasoning", "summary": summary}}
+    said = rollout_reading.content_of(data, profile_named(CODEX))
+    assert said == [{"type": "thinking", "thinking": ""}]

@@ -294,7 +294,7 @@ def test_prompts_that_a_compaction_kept_are_counted(talk: ClaudeTalk, active: Ac
     assert active(talk) == ["one", "two", "three", "four", "five"]
     found = find_boundary_by_user_prompts(str(active.path), 2)
     assert [prompt.text for prompt in found.prompts] == ["four", "five"]
-    assert found.leaf == after(talk, "three")
+    assert found.cut.leaf == after(talk, "three")
 
 
 @pytest.mark.parametrize("tail", [NOWHERE, "", None, 7])

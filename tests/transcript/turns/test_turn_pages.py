@@ -175,3 +175,15 @@ def test_searching_does_not_find_what_was_abandoned(reader: Reader) -> None:
     found, more = search(reader.index(talk), "needle")
     assert {match.turn for match in found} == {2} and not more
     assert search(reader.index(talk), "abandoned") == ([], False)
+
+
+def test_a_match_names_its_block_also_after_a_compaction(reader: Reader) -> None:
+    talk = DroidTalk()
+    talk.turn("one")
+    talk.prompt("two")
+    talk.compaction()
+    talk.answer("the needle")
+    (match,), more = search(reader.index(talk), "needle")
+    assert not more and match.turn == 2 and match.block is not None
+    (turn,) = reader.turns(talk, 2, 2)
+    assert turn.blocks[match.block] == {"kind": "text", "text": "the needle"}

@@ -266,7 +266,7 @@ def test_a_source_that_shrinks_while_it_is_copied_makes_no_fork(claude: Desk, mo
         os.truncate(claude.path, 100)
         return found
 
-    monkeypatch.setattr(jsonl_tree, "plan_content", and_it_is_truncated)
+    monkeypatch.setattr(fork, "plan_content", and_it_is_truncated)
     with pytest.raises(OSError):
         write_fork(str(claude.path), profile_named("claude"), Cut(claude.talk.offset(6)),
                    original=str(claude.path))

@@ -14,8 +14,8 @@ from rewind.checkpoint.project.state import State
 from rewind.errors import RewindError
 from rewind.fast import quickjson
 from rewind.transcript.find import SessionFile, project_sessions
-from rewind.transcript.fork_title import plain_title
 from rewind.transcript.liveness import Clients
+from rewind.transcript.read.titles import plain_title
 from rewind.transcript.turns.turn_index import open_turns, stamp_of
 
 if TYPE_CHECKING:

@@ -118,7 +118,7 @@ def is_free(path: str, profile: Profile) -> bool:
     try:
         with open_transcript(path) as file:
             entries = (entry_of(event, profile) for event in events_forward(file))
-            return not os.path.islink(path) and not any(entry and entry.tells for entry in entries)
+            return not os.path.islink(path) and not any(entry and entry.speaker for entry in entries)
     except RewindError:
         return False
 

@@ -21,8 +21,7 @@ from rewind.checkpoint.repair.quarantine import Quarantine
 from rewind.checkpoint.repair.rescue_conversation import transcripts
 from rewind.errors import RewindError
 from rewind.files import PRIVATE_FILE, fsync_dir
-from rewind.snapshot.archive.portable import read_snapshot, write_snapshot
-from rewind.snapshot.archive.rest_of import read_intact_part
+from rewind.snapshot.archive.portable import read_intact_part, read_snapshot, write_snapshot
 from rewind.snapshot.scan.cache import ScanCache
 from rewind.snapshot.scan.scan import scan
 from rewind.snapshot.trees.tree import Tree

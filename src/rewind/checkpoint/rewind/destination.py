@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.files.code_to_restore import CodeToRestore
     from rewind.checkpoint.rewind.target import Request
     from rewind.errors import NothingBeforeCut
-    from rewind.transcript.place.boundary import Prompt
+    from rewind.transcript.read.entries import Prompt
     from rewind.transcript.turns.turn_index import TurnIndex
 
     Resolver = Callable[[State, Request, Any], "Destination"]

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.target import Request
     from rewind.snapshot.diff.compare import Comparison
     from rewind.snapshot.trees.tree import TreeEntry
-    from rewind.transcript.place.boundary import Prompt
     from rewind.transcript.place.cut import Cut
+    from rewind.transcript.read.entries import Prompt
     from rewind.transcript.turns.turn_index import TurnIndex
 
 _COMPARED = ("write", "delete", "chmod")  # what can be shown line by line

@@ -20,7 +20,7 @@ from rewind.transcript.read.chain import Tail
 from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.entries import entry_of
 from rewind.transcript.read.lines import events_forward
-from rewind.transcript.read.prompts import content_of, prompt_text
+from rewind.transcript.read.prompts import blocks_of, prompt_text
 from rewind.transcript.turns.turn_blocks import TurnText
 from rewind.transcript.turns.turn_index import open_turns
 
@@ -83,9 +83,8 @@ def _first_tool(file: BinaryIO, profile: Profile, boundary: int) -> str | None:
         entry = entry_of(event, profile)
         if event.offset - boundary > _LONGEST_TURN or (entry and entry.is_prompt and event.offset > boundary):
             return None
-        content = content_of(event.data, profile)
-        for block in content if isinstance(content, list) else ():
-            if isinstance(block, dict) and block.get("type") == "tool_use":
+        for block in blocks_of(event.data, profile):
+            if block.get("type") == "tool_use":
                 id = block.get("id")
                 return id if isinstance(id, str) else None  # only the first: later ones saw its work
     return None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.files.file_plan import RestorePlan
     from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
-    from rewind.transcript.place.boundary import Prompt
+    from rewind.transcript.read.entries import Prompt
 
     class PlanAnswer(TypedDict):
         question: str

@@ -1,7 +1,7 @@
-"""From a plan to the directory tree: everything is staged first, then moved into place.
+"""Makes the changes of a plan: all content is staged first, then moved into place.
 
-Nothing is ever written through a symbolic link: each directory is opened component by component
-without following links, and every change is made relative to that descriptor.
+Nothing is ever written through a symbolic link: each directory is opened component by component without
+following links, and every change is made relative to that descriptor.
 """
 
 from __future__ import annotations
@@ -33,39 +33,39 @@ _DIR_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _OPEN_DIRS = 64
 _CLOCK_SLACK_NS = 2_000_000_000
 _CHANGED = "it changed while the restore was running"
-_LINK_IN_THE_WAY = "a directory on the way is a symbolic link now"
+_LINK_IN_THE_WAY = "one of its parent directories is a symbolic link now"
 
 
 class Applied:
-    """What could not be done, as (path, reason), and the directories that were not empty after all."""
+    """What could not be done, as (path, reason), and the directories that were not empty."""
 
     def __init__(self) -> None:
         self.failed: list[tuple[bytes, str]] = []
         self.not_empty: list[bytes] = []
-        self.replaced: dict[bytes, TreeEntry] = {}  # content that the plan did not know of
+        self.replaced: dict[bytes, TreeEntry] = {}  # content that the plan did not know about
 
 
 class Applier:
     def __init__(self, root: bytes, blobs: Blobs, staging: str, scanned_ns: int,
                  progress: Progress | None = None, sink: BlobSink | None = None) -> None:
-        """`sink` takes what somebody wrote to a file right before, or while, it was replaced."""
+        """`sink` gets what somebody wrote to a file right before or while it was replaced."""
         self.root = root
         self.blobs = blobs
         self.staging = os.fsencode(staging)
-        self.quiet_before = scanned_ns - _CLOCK_SLACK_NS
+        self.unchanged_before = scanned_ns - _CLOCK_SLACK_NS
         self.progress = progress or (lambda what, done, total: None)
         self.done = Applied()
         self._fds: dict[bytes, int] = {}
         self._staged: dict[bytes, bytes] = {}
         self._written: dict[tuple[int, int], bytes] = {}  # (device, inode) -> path
-        self._loosened: dict[bytes, int] = {}  # directories made writable for a moment -> mode
-        self._going: set[bytes] = set()  # paths that must go so that others can take their place
-        self._cleared: set[bytes] = set()  # those that are gone by now
+        self._made_writable: dict[bytes, int] = {}  # directory that is writable for a moment -> its own mode
+        self._to_clear: set[bytes] = set()  # paths that must be removed so that others can take their place
+        self._cleared: set[bytes] = set()  # those that have been removed
         self._replaced = ReplacedFiles(sink) if sink else None
 
     def prepare(self, changes: list[Change]) -> None:
-        """Look at every path once more and stage all content; the tree is not touched yet."""
-        self._going = {c.path for c in changes if c.in_the_way}
+        """Check every path once more and stage all content. The tree is not changed yet."""
+        self._to_clear = {c.path for c in changes if c.in_the_way}
         try:
             moved = [c.path for c in changes if not self._matches_plan(c)]
             if moved:
@@ -76,13 +76,13 @@ class Applier:
             raise
 
     def run(self, changes: list[Change]) -> Applied:
-        """Make the changes, in an order in which each finds its place ready."""
+        """Make the changes, in an order in which the place of each is ready."""
         try:
             order = sorted(changes, key=_order)
             for number, change in enumerate(order):
                 self._make(change)
                 self.progress("Writing files", number + 1, len(order))
-            self._tighten(changes)
+            self._set_final_modes(changes)
             if self._replaced:
                 self._replaced.finish()
                 self.done.replaced = self._replaced.found
@@ -91,17 +91,17 @@ class Applier:
         return self.done
 
     def find_mismatches(self, changes: list[Change]) -> list[bytes]:
-        """Look once more at every path that was changed: those that are not as the plan wants them."""
+        """Check every changed path once more. Returns those that are not as planned."""
         wanted = {change.path: change for change in changes if not change.in_the_way}
         wanted.update((change.path, change) for change in changes if change.target)
-        opened_up, self._loosened = self._loosened, {}
+        opened_up, self._made_writable = self._made_writable, {}
         try:
             found = [path for path, mode in opened_up.items()
                      if path not in wanted and not self._has_mode(path, mode)]
-            # A directory before what lies in it, for which it may have to be opened up once more.
+            # A directory comes before its content, for which it may have to be made readable once more.
             return found + [path for path in sorted(wanted) if not self._matches_target(wanted[path])]
         finally:
-            self._set_modes(self._loosened)
+            self._set_modes(self._made_writable)
             self.clean_up()
 
     def clean_up(self) -> None:
@@ -151,7 +151,7 @@ class Applier:
             if change.in_the_way:
                 self._cleared.add(change.path)
         except OSError as error:
-            self._fail(change, _why(error))
+            self._fail(change, _reason(error))
 
     def _fail(self, change: Change, reason: str) -> None:
         self.done.failed.append((change.path, reason))
@@ -159,7 +159,7 @@ class Applier:
     def _write(self, change: Change) -> None:
         assert change.target
         folder, name = os.path.split(change.path)
-        with_retry(self, folder, lambda fd: self._put(fd, name, change))
+        self._with_retry(folder, lambda fd: self._put(fd, name, change))
         info = os.stat(name, dir_fd=self._dir(folder), follow_symlinks=False)
         self._written[info.st_dev, info.st_ino] = change.path
 
@@ -183,12 +183,12 @@ class Applier:
                 raise
 
     def _move(self, new: bytes, new_dir: int | None, name: bytes, fd: int, change: Change) -> None:
-        """Put what is ready at a name, and look at what stood there until then."""
+        """Move the new content to its name, and check what was there until then."""
         if self._is_free(name, fd, change):
             rename_to_free_name(new, name, new_dir, fd)
         elif (change.path in self._cleared or change.before is None
               or not exchange(new, name, new_dir, fd)):
-            # Another spelling of a name that is ours, or a system that cannot exchange two names.
+            # The name is another spelling of one of ours, or the system cannot exchange two names.
             held = self._replaced.open_old(change, name, fd) if self._replaced else None
             try:
                 os.rename(new, name, src_dir_fd=new_dir, dst_dir_fd=fd)
@@ -198,10 +198,11 @@ class Applier:
             if self._replaced:
                 self._replaced.compare_old(change, held)
         else:
-            self._let_go(new, new_dir, name, fd, change)
+            self._delete_old(new, new_dir, name, fd, change)
 
     def _is_free(self, name: bytes, fd: int, change: Change) -> bool:
-        """Whether nothing is there, as the plan says: then nothing is renamed over, whoever is quicker."""
+        """Whether nothing is there, as planned. Then no file is replaced, even if one appears in this
+        moment."""
         if change.before is not None and change.path not in self._cleared:
             return False
         try:
@@ -210,8 +211,8 @@ class Applier:
             return True
         return False
 
-    def _let_go(self, old: bytes, old_dir: int | None, name: bytes, fd: int, change: Change) -> None:
-        """`old` is the name that what stood at `name` has got; it is looked at, and deleted."""
+    def _delete_old(self, old: bytes, old_dir: int | None, name: bytes, fd: int, change: Change) -> None:
+        """Check what was at `name`, which is called `old` now, and delete it."""
         if stat.S_ISDIR(os.stat(old, dir_fd=old_dir, follow_symlinks=False).st_mode):
             if change.action == "delete":
                 rename_to_free_name(old, name, old_dir, fd)
@@ -228,7 +229,7 @@ class Applier:
         entry = change.target
         temp = os.fsencode(temp_name())
         try:
-            # The owner is given by way of the descriptor: the name may stand for something else by now.
+            # The owner is set through the descriptor, because the name may belong to another file by now.
             self._write_new(temp, entry, fd, self._owner(fd, name) if os.geteuid() == 0 else None)
         except BaseException:
             _unlink_if_there(temp, fd)
@@ -248,7 +249,7 @@ class Applier:
             raise
 
     def _write_in_place(self, fd: int, name: bytes, change: Change) -> None:
-        # A file that is itself a mount point (a bind mount) can be written but not replaced.
+        # A file that is itself a mount point (a bind mount) can be written to but not replaced.
         assert change.target
         entry = change.target
         if self._replaced:
@@ -262,7 +263,7 @@ class Applier:
             os.close(file)
 
     def _keep_owner(self, staged: bytes, fd: int, name: bytes, mode: int) -> None:
-        """As root, a restored file keeps the owner of what it replaces (or of its directory)."""
+        """If root restores a file, it gets the owner of what it replaces (or of its directory)."""
         if os.geteuid() != 0:
             return
         info, own = self._owner(fd, name), os.stat(staged)
@@ -278,7 +279,7 @@ class Applier:
 
     def _mkdir(self, change: Change) -> None:
         folder, name = os.path.split(change.path)
-        with_retry(self, folder, lambda fd: os.mkdir(name, 0o700, dir_fd=fd))
+        self._with_retry(folder, lambda fd: os.mkdir(name, 0o700, dir_fd=fd))
         if os.geteuid() == 0:
             info = os.fstat(self._dir(folder))
             os.chown(name, info.st_uid, info.st_gid, dir_fd=self._dir(folder), follow_symlinks=False)
@@ -289,15 +290,15 @@ class Applier:
         info = os.stat(name, dir_fd=fd, follow_symlinks=False)
         twin = self._written.get((info.st_dev, info.st_ino))
         if twin is not None:
-            # One file under two spellings: a case-insensitive file system. It was just restored;
-            # deleting the other spelling would delete it. Only its name wants correcting.
+            # On a case-insensitive file system this is another spelling of a file that was just restored.
+            # Deleting it would delete that file. Only its name has to be corrected.
             if os.path.dirname(twin) == folder:
                 os.rename(name, os.path.basename(twin), src_dir_fd=fd, dst_dir_fd=fd)
             return
-        with_retry(self, folder, lambda fd: self._take_away(fd, name, change))
+        self._with_retry(folder, lambda fd: self._rename_and_delete(fd, name, change))
 
-    def _take_away(self, fd: int, name: bytes, change: Change) -> None:
-        """Whatever is there goes by another name first, so that what is looked at is what is deleted."""
+    def _rename_and_delete(self, fd: int, name: bytes, change: Change) -> None:
+        """It is renamed first, so that the file that is checked is the one that is deleted."""
         if self._replaced is None:
             os.unlink(name, dir_fd=fd)
             return
@@ -309,15 +310,15 @@ class Applier:
                 raise
             away, away_dir = os.fsencode(temp_name()), fd
             os.rename(name, away, src_dir_fd=fd, dst_dir_fd=fd)
-        self._let_go(away, away_dir, name, fd, change)
+        self._delete_old(away, away_dir, name, fd, change)
 
     def _rmdir(self, change: Change) -> None:
         folder, name = os.path.split(change.path)
         self._forget_dir(change.path)
         try:
-            with_retry(self, folder, lambda fd: os.rmdir(name, dir_fd=fd))
+            self._with_retry(folder, lambda fd: os.rmdir(name, dir_fd=fd))
         except OSError as error:
-            # A repository's `.git`, or a file that came this instant: it stays, and so does its place.
+            # It contains a repository's `.git`, or a file that was made just now. That stays.
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or change.in_the_way:
                 raise
             self.done.not_empty.append(change.path)
@@ -325,7 +326,7 @@ class Applier:
     def _chmod(self, change: Change) -> None:
         assert change.target
         if change.target.kind == DIR:
-            return  # directories get their modes last, when nothing more is written into them
+            return  # directories get their modes last, when nothing is written into them any more
         folder, name = os.path.split(change.path)
         file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=self._dir(folder))
         try:
@@ -333,8 +334,8 @@ class Applier:
         finally:
             os.close(file)
 
-    def _tighten(self, changes: list[Change]) -> None:
-        modes = dict(self._loosened)
+    def _set_final_modes(self, changes: list[Change]) -> None:
+        modes = dict(self._made_writable)
         modes.update((c.path, c.target.mode) for c in changes
                      if c.target and c.target.kind == DIR and c.action in ("mkdir", "chmod"))
         self._set_modes(modes)
@@ -344,14 +345,14 @@ class Applier:
             try:
                 os.fchmod(self._dir(path), modes[path])
             except OSError as error:
-                if error.errno != errno.ENOENT or path not in self._loosened:
-                    self.done.failed.append((path, _why(error)))
+                if error.errno != errno.ENOENT or path not in self._made_writable:
+                    self.done.failed.append((path, _reason(error)))
 
     # the state before
 
     def _matches_plan(self, change: Change) -> bool:
         folder, name = os.path.split(change.path)
-        if self._waits_for_room(change):
+        if self._is_cleared_by_us(change):
             return True
         try:
             info = os.stat(name, dir_fd=self._dir(folder), follow_symlinks=False)
@@ -360,7 +361,7 @@ class Applier:
         except OSError:
             return False
         if change.before is None:
-            return self._same_file_elsewhere(info, change)
+            return self._is_known_file(info, change)
         kind = stat.S_IFMT(info.st_mode)
         if change.before.kind == DIR:
             return kind == stat.S_IFDIR
@@ -370,24 +371,25 @@ class Applier:
             return os.readlink(name, dir_fd=self._dir(folder)) == change.before.ref
         if kind != stat.S_IFREG or info.st_size != change.before.size:
             return False
-        if max(info.st_mtime_ns, info.st_ctime_ns) < self.quiet_before:
+        if max(info.st_mtime_ns, info.st_ctime_ns) < self.unchanged_before:
             return True
         read = read_file(os.path.join(self.root, change.path), None)
         return read.failure is not None or read.ref == change.before.ref
 
-    def _waits_for_room(self, change: Change) -> bool:
-        """Its place was cleared by us, or will be: something else is there on purpose."""
+    def _is_cleared_by_us(self, change: Change) -> bool:
+        """Whether we have cleared its place, or will do so. Then what is there now need not match the
+        plan."""
         if change.path in self._cleared and not change.in_the_way:
             return True
         above = os.path.dirname(change.path)
         while above:
-            if above in self._going:
+            if above in self._to_clear:
                 return above not in self._cleared and not change.in_the_way
             above = os.path.dirname(above)
         return False
 
-    def _same_file_elsewhere(self, info: os.stat_result, change: Change) -> bool:
-        """A name that should not be there may be another spelling of one that we know."""
+    def _is_known_file(self, info: os.stat_result, change: Change) -> bool:
+        """Whether an unexpected name is only another spelling of a known one."""
         if (info.st_dev, info.st_ino) in self._written:
             return True
         if change.action == "mkdir":
@@ -408,7 +410,7 @@ class Applier:
             fd = self._dir(folder)
             info = os.stat(name, dir_fd=fd, follow_symlinks=False)
             if target is None:
-                return (info.st_dev, info.st_ino) in self._written  # another spelling of what was restored
+                return (info.st_dev, info.st_ino) in self._written  # another spelling of a restored file
             if target.kind == LINK:
                 return os.readlink(name, dir_fd=fd) == target.ref
         except (FileNotFoundError, NotADirectoryError):
@@ -422,7 +424,7 @@ class Applier:
         if change.action == "chmod":
             return stat.S_ISREG(info.st_mode) and info.st_size == target.size
         read = read_file(name, None, None, fd)
-        if read.failure == UNREADABLE:  # by its own mode, for whoever is not root
+        if read.failure == UNREADABLE:  # because of its own mode, unless we are root
             return stat.S_ISREG(info.st_mode) and info.st_size == target.size
         return (read.kind, read.ref) == (target.kind, target.ref)
 
@@ -430,7 +432,7 @@ class Applier:
         try:
             info = os.lstat(os.path.join(self.root, folder))
         except OSError:
-            return True  # gone, as it was to be
+            return True  # it was deleted, as planned
         return stat.S_IMODE(info.st_mode) == mode
 
     # directories, opened without following links
@@ -455,9 +457,9 @@ class Applier:
             info = os.stat(name, dir_fd=parent, follow_symlinks=False)
             if not stat.S_ISDIR(info.st_mode):
                 raise
-            # A directory of our own without read permission: open it up until we are done.
+            # It is our own directory, but without read permission. Make it readable until we are done.
             chmod_no_follow(name, stat.S_IMODE(info.st_mode) | 0o700, parent)
-            self._loosened.setdefault(folder, stat.S_IMODE(info.st_mode))
+            self._made_writable.setdefault(folder, stat.S_IMODE(info.st_mode))
             return os.open(name, _DIR_FLAGS, dir_fd=parent)
 
     def _forget_dir(self, folder: bytes) -> None:
@@ -465,14 +467,23 @@ class Applier:
         if fd is not None:
             os.close(fd)
 
-    def loosen(self, folder: bytes) -> bool:
-        """Make a read-only directory writable for the moment; False when that is not the trouble."""
+    def _with_retry(self, folder: bytes, action: Callable[[int], None]) -> None:
+        """Do it in a directory, which is made writable for a moment if need be."""
+        try:
+            action(self._dir(folder))
+        except PermissionError:
+            if not self._make_writable(folder):
+                raise
+            action(self._dir(folder))
+
+    def _make_writable(self, folder: bytes) -> bool:
+        """False if the directory was writable already."""
         fd = self._dir(folder)
         mode = stat.S_IMODE(os.fstat(fd).st_mode)
         if mode & 0o300 == 0o300:
             return False
         os.fchmod(fd, mode | 0o300)
-        self._loosened.setdefault(folder, mode)
+        self._made_writable.setdefault(folder, mode)
         return True
 
 
@@ -488,17 +499,8 @@ def _unlink_if_there(name: bytes, fd: int) -> None:
         pass
 
 
-def with_retry(applier: Applier, folder: bytes, action: Callable[[int], None]) -> None:
-    try:
-        action(applier._dir(folder))
-    except PermissionError:
-        if not applier.loosen(folder):
-            raise
-        action(applier._dir(folder))
-
-
 def _order(change: Change) -> tuple[int, int, bytes]:
-    """What stands in the way first, then directories from the top, files, deletions, old directories."""
+    """First what is in the way, then directories from the top, files, deletions, old directories."""
     depth = change.path.count(b"/")
     if change.in_the_way:
         return (0, -depth, change.path) if change.action == "delete" else (1, -depth, change.path)
@@ -506,7 +508,7 @@ def _order(change: Change) -> tuple[int, int, bytes]:
     return rank, -depth if change.action == "rmdir" else depth, change.path
 
 
-def _why(error: OSError) -> str:
+def _reason(error: OSError) -> str:
     if error.errno == errno.EEXIST:
         return _CHANGED
     if error.errno in (errno.ELOOP, errno.ENOTDIR):

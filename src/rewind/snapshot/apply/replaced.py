@@ -1,7 +1,7 @@
-"""What a restore has replaced or deleted, looked at once more: is that what the backup holds?
+"""Checks whether the backup contains what a restore has replaced or deleted.
 
-Somebody may write to a file until the moment in which another one takes its place; by way of a descriptor or
-of memory also after it. Such content is stored, and handed to whoever gives it a name.
+Somebody may write to a file until another one takes its place, and even later through a descriptor or mapped
+memory. Such content is stored and reported.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MOST_HELD = 64  # descriptors
-_PATIENCE = 0.05  # seconds for writers that have a file open to be done with it
+_PATIENCE = 0.05  # seconds that writers get to close a file
 _NAP = 0.002
 
 
 class ReplacedFiles:
-    """`found`: path -> content that was replaced, and that no backup holds."""
+    """`found`: path -> content that was replaced and is in no backup."""
 
     def __init__(self, sink: BlobSink) -> None:
         self._sink = sink
@@ -33,16 +33,16 @@ class ReplacedFiles:
         self.found: dict[bytes, TreeEntry] = {}
 
     def open_old(self, change: Change, name: bytes, dir_fd: int | None) -> int | None:
-        """A descriptor of what stands there, or stood there and has another name now, for `compare_old`."""
+        """A descriptor of the old file, under its name or the name that it has now, for `compare_old`."""
         if change.before is None:
             return None
         try:
             return os.open(name, _FLAGS, dir_fd=dir_fd)
         except OSError:
-            return None  # a link, or unreadable: then the backup could not read it either
+            return None  # a link, or unreadable, so the backup could not read it either
 
     def compare_old(self, change: Change, fd: int | None) -> None:
-        """`fd` is of what stood there. It is closed here, or kept if somebody may go on writing to it."""
+        """`fd` is the old file. It is closed here, or kept if somebody may continue to write to it."""
         if fd is None:
             return
         may_be_written = is_open_for_writing(fd)
@@ -53,14 +53,15 @@ class ReplacedFiles:
             os.close(fd)
 
     def compare_in_place(self, change: Change, name: bytes, dir_fd: int) -> None:
-        """What is about to be written over in place: who has it open goes on with the same file."""
+        """For a file that is about to be overwritten in place. Whoever has it open keeps using the same
+        file."""
         fd = self.open_old(change, name, dir_fd)
         if fd is not None:
             self._compare(change, fd)
             os.close(fd)
 
     def finish(self) -> None:
-        """When all is done: once more what was open for writing then. Most writers are through by now."""
+        """At the end, check once more what was open for writing. Most writers have finished by now."""
         deadline = time.monotonic() + _PATIENCE
         while self._held:
             change, fd = self._held.pop()
@@ -89,10 +90,11 @@ class ReplacedFiles:
 
 
 def is_open_for_writing(fd: int) -> bool:
-    """Whether anybody has this file open for writing, or mapped so; also where that cannot be told.
+    """Whether anybody has this file open for writing, or mapped it for writing. True if that is unknown.
 
-    Linux grants a lease on a file only if nobody does. It is given back at once. Whoever opens the file in
-    between has to wait, so only one that has no name any more is asked about."""
+    Linux grants a lease on a file only if nobody does. The lease is given back at once. Whoever opens the
+    file in between has to wait, so this only checks a file that has no name any more.
+    """
     import fcntl
     from _signal import SIGURG  # type: ignore[import-not-found]  # `signal` brings `enum` along
 

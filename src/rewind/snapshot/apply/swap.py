@@ -1,6 +1,7 @@
-"""Renames that Python does not have: two names change places, or a name appears only where there is none.
+"""Renames that Python does not offer: two names are exchanged, or a file is renamed only if its new name is
+free.
 
-Whatever was at a name a moment ago is then still there under the other one; nobody's work is renamed over.
+So a file that appeared at a name a moment ago is never replaced.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ _found: list[Rename | None] = []
 
 
 def exchange(one: bytes, other: bytes, one_dir: int | None, other_dir: int | None) -> bool:
-    """Both names must be there. False where the system or the file system cannot do it."""
+    """Exchange two names that exist. False if the system or the file system cannot do it."""
     return _rename(one, other, one_dir, other_dir, _EXCHANGE)
 
 
 def rename_to_free_name(old: bytes, new: bytes, old_dir: int | None, new_dir: int | None) -> None:
-    """FileExistsError when somebody has that name."""
+    """Raises FileExistsError if the name is taken."""
     if _rename(old, new, old_dir, new_dir, _NO_REPLACE):
         return
     try:
@@ -38,7 +39,7 @@ def rename_to_free_name(old: bytes, new: bytes, old_dir: int | None, new_dir: in
     except (OSError, NotImplementedError) as error:
         if isinstance(error, OSError) and error.errno == errno.EXDEV:
             raise
-        os.rename(old, new, src_dir_fd=old_dir, dst_dir_fd=new_dir)  # a file system without hard links
+        os.rename(old, new, src_dir_fd=old_dir, dst_dir_fd=new_dir)  # the file system has no hard links
         return
     os.unlink(old, dir_fd=old_dir)
 

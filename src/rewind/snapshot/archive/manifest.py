@@ -1,6 +1,6 @@
-"""`manifest.json`, the first member of a snapshot's archive: what tar has no words for.
+"""`manifest.json`, the first member of a snapshot's archive: what tar cannot express.
 
-That is the record, the rules of its moment, and what was there but not captured.
+That is the record, the rules at that time, and what was there but not captured.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from hashlib import sha256
 
 from rewind.errors import FormatTooNew, RewindError, StoreDamaged
 from rewind.jsonfile import JsonObject
-from rewind.snapshot.rules.rules import Rules
+from rewind.snapshot.rules.rules import Rules, bytes_of, text_of
 from rewind.snapshot.trees.tree import unsafe_name
 
 FORMAT = 1
 MAX_BYTES = 64 << 20
-_MAX_VALUES = 2_000_000  # each costs Python a hundred bytes, however few it has in the file
+_MAX_VALUES = 2_000_000  # each takes Python a hundred bytes, even if it is short in the file
 _MAX_DEPTH = 32
 _MAX_DIGITS = 20
 _LIMITS = ("fileBytes", "dirFiles", "dirBytes", "maxBytes")
@@ -24,7 +24,7 @@ _REASON_LETTERS = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-")
 
 
 class Manifest:
-    """What the manifest says, checked: nothing in it is of a wrong type or an unsafe name."""
+    """The checked content of a manifest: nothing in it has a wrong type or an unsafe name."""
 
     def __init__(self, raw: bytes, value: JsonObject) -> None:
         self.digest = sha256(raw).digest()
@@ -37,17 +37,17 @@ class Manifest:
         self.partial: dict[bytes, bytes] = {}  # directory -> reason
         for path, reason in _pairs(value, "uncovered"):
             folder, _, name = path.rpartition(b"/")
-            _add(self.uncovered.setdefault(folder, {}), name, reason, path)
+            _add_once(self.uncovered.setdefault(folder, {}), name, reason, path)
         for path, reason in _pairs(value, "partial"):
-            _add(self.partial, path, reason, path)
+            _add_once(self.partial, path, reason, path)
 
 
 def encode(metadata: Mapping[str, object], rules: bytes, uncovered: list[tuple[bytes, bytes]],
            partial: list[tuple[bytes, bytes]]) -> bytes:
     """`uncovered` and `partial` hold pairs of path and reason."""
     value = {"format": FORMAT, "metadata": metadata, "rules": json.loads(rules),
-             "uncovered": [[_text(path), _text(reason)] for path, reason in uncovered],
-             "partial": [[_text(path), _text(reason)] for path, reason in partial]}
+             "uncovered": [[text_of(path), text_of(reason)] for path, reason in uncovered],
+             "partial": [[text_of(path), text_of(reason)] for path, reason in partial]}
     if _canonical(value["rules"]) != rules:
         raise StoreDamaged(what="the rules of a checkpoint are not in their usual form")
     raw = _canonical(value)
@@ -57,7 +57,7 @@ def encode(metadata: Mapping[str, object], rules: bytes, uncovered: list[tuple[b
 
 
 def decode(file: str, raw: bytes) -> Manifest:
-    """The manifest of the archive `file`. Raises ValueError with the reason when it is no good."""
+    """The manifest of the archive `file`. Raises ValueError with the reason if it is not usable."""
     if _too_many_values(raw):
         raise ValueError("it has too many values")
     try:
@@ -139,7 +139,7 @@ def _pairs(value: JsonObject, key: str) -> list[tuple[bytes, bytes]]:
 def _pair(item: object, key: str) -> tuple[bytes, bytes]:
     if not (isinstance(item, list) and len(item) == 2 and all(isinstance(i, str) for i in item)):
         raise ValueError(f"an entry of its {key!r} is malformed")
-    path, reason = _bytes(item[0]), _bytes(item[1])
+    path, reason = bytes_of(item[0]), bytes_of(item[1])
     top = key == "partial" and not path  # the project's own directory
     if not top and (b"\0" in path or any(map(unsafe_name, path.split(b"/")))):
         raise ValueError(f"the path {item[0]!a:.200} may not be there")
@@ -148,15 +148,7 @@ def _pair(item: object, key: str) -> tuple[bytes, bytes]:
     return path, reason
 
 
-def _add(known: dict[bytes, bytes], name: bytes, reason: bytes, path: bytes) -> None:
+def _add_once(known: dict[bytes, bytes], name: bytes, reason: bytes, path: bytes) -> None:
     if name in known:
-        raise ValueError(f"it names {_text(path)!a:.200} twice")
+        raise ValueError(f"it names {text_of(path)!a:.200} twice")
     known[name] = reason
-
-
-def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", "surrogateescape")
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")

@@ -1,7 +1,7 @@
 """A snapshot as one self-contained tar.gz: written from a store, and read back into one.
 
-The first member is `manifest.json`, then come `files/` and everything below it, each directory
-followed by what it holds, in the order of the names.
+The first member is `manifest.json`. Then come `files/` and everything below it, each directory followed by
+its content, in the order of the names.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from rewind.snapshot.trees.tree import (
     DIR,
     FILE,
     LINK,
+    MISSING,
     UNCOVERED,
     Tree,
     TreeEntry,
@@ -42,17 +43,17 @@ if TYPE_CHECKING:
     Trees = Callable[[bytes], Tree]
 
 MANIFEST = b"manifest.json"
-_SHARED = b"share.json"  # what a shared file begins with
+_SHARED = b"share.json"  # the first member of a shared file
 TOP = b"files"
-_STAYS_HERE = ("outside", "madeBy")  # files outside the project are nobody else's business
+_NOT_EXPORTED = ("outside", "madeBy")  # files outside the project are not for others
 
 
 # from a store to a file
 
 def write_snapshot(file: BinaryIO, metadata: Mapping[str, object], root: bytes, trees: Trees,
                    blobs: Blobs, rules: bytes, progress: Progress | None = None) -> None:
-    """The same snapshot gives the same bytes. `rules` is the blob that the record names."""
-    shared = {name: value for name, value in metadata.items() if name not in _STAYS_HERE}
+    """The same snapshot always gives the same bytes. `rules` is the blob that the record names."""
+    shared = {name: value for name, value in metadata.items() if name not in _NOT_EXPORTED}
     raw, total = _manifest(shared, root, trees, rules)
     out = ArchiveWriter(file)
     out.add_file(MANIFEST, 0o644, len(raw), [raw])
@@ -74,11 +75,11 @@ def _add(out: ArchiveWriter, name: bytes, entry: TreeEntry, blobs: Blobs) -> Non
     if entry.kind == LINK:
         out.add_link(name, entry.ref)
     else:
-        out.add_file(name, entry.mode, entry.size, _even(pieces_of(entry, blobs)))
+        out.add_file(name, entry.mode, entry.size, _checked_chunks(pieces_of(entry, blobs)))
 
 
-def _even(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """An archive does not say how a file was cut, so any other cut would not come back."""
+def _checked_chunks(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Refuse other chunk sizes: an archive does not say how a file was cut, so they would be lost."""
     size = CHUNK
     for piece in pieces:
         if size != CHUNK:
@@ -104,7 +105,7 @@ def _manifest(metadata: Mapping[str, object], root: bytes, trees: Trees,
 
 
 def links_out(root: bytes, trees: Trees) -> list[bytes]:
-    """The links for which an import refuses the snapshot, unless it is told to allow them."""
+    """The links because of which an import refuses the snapshot, unless it is told to allow them."""
     return [path for path, entry in every_path(root, trees)
             if entry.kind == LINK and leads_out(path, entry.ref)]
 
@@ -112,9 +113,9 @@ def links_out(root: bytes, trees: Trees) -> list[bytes]:
 # from a file to a store
 
 class Imported:
-    """What an archive held. The caller stores `rules` and the record, then commits."""
+    """The content of an archive. The caller stores `rules` and the record, then commits."""
 
-    def __init__(self, manifest: Manifest, root: bytes, builder: TreeBuilder) -> None:
+    def __init__(self, manifest: Manifest, root: bytes, builder: _TreeBuilder) -> None:
         self.metadata = manifest.metadata
         self.root = root
         self.rules = manifest.rules
@@ -124,13 +125,13 @@ class Imported:
 
 def read_snapshot(path: str, store: ObjectStore, *, allow_links_out: bool = False,
                   max_bytes: int | None = None, progress: Progress | None = None) -> Imported:
-    """Check the whole archive, then put its content into the store; the caller commits.
+    """Check the whole archive, then put its content into the store. The caller commits.
 
-    The second pass checks all that the first one did, so an archive that is changed in between
-    cannot bring in anything that would have been refused.
+    The second pass checks the same as the first, so changing the archive in between cannot bring in anything
+    that would have been refused.
     """
     with open_archive(path) as file:
-        def one_pass(what: str, sink: BlobSink | None) -> tuple[Manifest, TreeBuilder]:
+        def one_pass(what: str, sink: BlobSink | None) -> tuple[Manifest, _TreeBuilder]:
             file.seek(0)
             reader = ArchiveReader(file, path, forbidden=is_git_dir, top=TOP,
                                    allow_links_out=allow_links_out, max_bytes=max_bytes)
@@ -158,10 +159,10 @@ def open_archive(path: str) -> BinaryIO:
 
 
 def _read(reader: ArchiveReader, path: str, sink: BlobSink | None,
-          tick: Callable[[], object]) -> tuple[Manifest, TreeBuilder]:
+          tick: Callable[[], object]) -> tuple[Manifest, _TreeBuilder]:
     members = iter(reader)
-    manifest = read_manifest(reader, path, next(members, None))
-    builder = TreeBuilder(reader, manifest, sink)
+    manifest = _read_manifest(reader, path, next(members, None))
+    builder = _TreeBuilder(reader, manifest, sink)
     for member in members:
         builder.add(member)
         tick()
@@ -170,7 +171,24 @@ def _read(reader: ArchiveReader, path: str, sink: BlobSink | None,
     return manifest, builder
 
 
-def read_manifest(reader: ArchiveReader, path: str, member: Member | None) -> Manifest:
+def read_intact_part(path: str, sink: BlobSink) -> Imported:
+    """What can still be read of a damaged archive: everything before the damage. Directories that the damage
+    cut off are partial. Raises ArchiveRefused if not even the manifest can be read."""
+    with open_archive(path) as file:
+        reader = ArchiveReader(file, path, forbidden=is_git_dir, top=TOP, allow_links_out=True,
+                               max_bytes=1 << 50)
+        members = iter(reader)
+        manifest = _read_manifest(reader, path, next(members, None))
+        builder = _TreeBuilder(reader, manifest, sink)
+        try:
+            for member in members:
+                builder.add(member)
+        except ArchiveRefused:
+            pass  # the damage begins here
+        return Imported(manifest, builder.finish_early(MISSING), builder)
+
+
+def _read_manifest(reader: ArchiveReader, path: str, member: Member | None) -> Manifest:
     if member is not None and member.name == _SHARED:
         reader.refuse("it was written by `rewind share`. To open it: rewind open FILE")
     if member is None or member.name != MANIFEST or member.kind != archive.FILE:
@@ -192,8 +210,8 @@ class _Folder:
         self.entries: dict[bytes, TreeEntry] = {}
 
 
-class TreeBuilder:
-    """Makes trees of members that come directory by directory; only the open ones are in memory."""
+class _TreeBuilder:
+    """Makes trees from members that come directory by directory. Only open directories are in memory."""
 
     def __init__(self, reader: ArchiveReader, manifest: Manifest, sink: BlobSink | None) -> None:
         self._refuse = reader.refuse
@@ -210,7 +228,7 @@ class TreeBuilder:
             self._open.append(_Folder(TOP, 0))
             return
         if not member.name.startswith(TOP + b"/"):
-            self._refuse(f"{shown(member.name)} is no part of a snapshot.")
+            self._refuse(f"{shown(member.name)} is not part of a snapshot.")
         folder, _, name = member.name.rpartition(b"/")
         while self._open and self._open[-1].path != folder:
             self._close()
@@ -227,11 +245,11 @@ class TreeBuilder:
         while self._open:
             self._close()
         for path in (*self._uncovered, *self._partial):
-            self._refuse(f"its manifest speaks of {shown(path)}, which is not a directory in it.")
+            self._refuse(f"its manifest names {shown(path)}, which is not a directory in the archive.")
         return self._root
 
     def finish_early(self, reason: bytes) -> bytes:
-        """After damage: the directories that are still open are partial, for this reason."""
+        """For a damaged archive: the directories that are still open become partial, for this reason."""
         if not self._open:
             self._refuse("nothing in it can be read.")
         for folder in self._open:
@@ -256,7 +274,8 @@ class TreeBuilder:
         path = folder.path[len(TOP) + 1:]
         for name, reason in self._uncovered.pop(path, {}).items():
             if name in folder.entries:
-                self._refuse(f"its manifest denies {shown(folder.path + b'/' + name)}, which is in it.")
+                there = shown(folder.path + b"/" + name)
+                self._refuse(f"its manifest lists {there} as not captured, but it is there.")
             folder.entries[name] = TreeEntry(UNCOVERED, 0, 0, reason)
         tree = self._put(Tree(folder.entries, self._partial.pop(path, b"")).encode())
         if self._open:

@@ -36,12 +36,12 @@ class Comparison:
 
     @property
     def counts(self) -> tuple[int, int] | None:
-        """Lines inserted and deleted; None where there are no lines to count."""
+        """Lines inserted and deleted. None if there are no lines to count."""
         return counts(self.blocks) if self.verdict in (TEXT, SAME) else None
 
     @property
     def is_counted(self) -> bool:
-        """Whether its lines were counted, if it has any."""
+        """False if it may have changed lines that were not counted."""
         return self.verdict not in (LARGE, UNREADABLE)
 
 

@@ -1,4 +1,4 @@
-"""Where a change that could stand higher or lower reads best, by the weights of git's indent heuristic."""
+"""Where a change that could be placed higher or lower is most readable, by git's indent heuristic."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _MOST_INDENT, _MOST_BLANKS, _MOST_SLIDING = 200, 20, 100
 
 
 def best_end(lines: Sequence[bytes], highest: int, lowest: int, size: int) -> int:
-    """Of the places where a run of changed lines could end, the one that cuts the text best at both ends."""
+    """The end of a block of changed lines at which the cuts at both of its ends are best."""
     first = max(highest, lowest - size - 1, lowest - _MOST_SLIDING)
     best, found = (0, 0), -1
     for end in range(first, lowest + 1):
@@ -44,7 +44,8 @@ def _badness(lines: Sequence[bytes], at: int) -> tuple[int, int]:
 
 
 def _next_text(lines: Sequence[bytes], order: range) -> tuple[int, int]:
-    """The indent of the next line that is not blank, -1 if there is none, and how many blank ones precede."""
+    """The indent of the next line that is not blank (-1: there is none), and the number of blank lines before
+    it."""
     blanks = 0
     for at in order:
         indent = _indent(lines[at])
@@ -57,7 +58,7 @@ def _next_text(lines: Sequence[bytes], order: range) -> tuple[int, int]:
 
 
 def _indent(line: bytes) -> int:
-    """Columns of white space, -1 for a line that has nothing else."""
+    """Columns of white space; -1 for a blank line."""
     found = 0
     for byte in line:
         if byte == 0x20:

@@ -1,8 +1,8 @@
-"""Which lines changed between two versions, as git's own diff sees it: Myers' algorithm with git's shortcuts
-and its way of sliding a change, so that a merge or a blame made from it equals git's.
+"""Which lines changed between two versions, according to git: Myers' algorithm, with git's shortcuts and
+git's way of sliding a change, so that merges and blame have the same result as git's.
 
-`difflib` and other correct diffs pick other lines where there is a choice, and a merge depends on the choice.
-`tests/snapshot/diff/test_linediff.py` holds this against git.
+`difflib` and other correct diffs choose other lines if there is a choice, and a merge depends on the choice.
+`tests/snapshot/diff/test_linediff.py` compares this with git.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     Block = tuple[int, int, int, int]  # old start and end, new start and end
 
 # The numbers are git's; with others the results differ in long files.
-_MANY = 1024  # a line that occurs so often, or as often as the root of the lines, says little
-_WINDOW = 100  # around such a line, so many are looked at
+_MANY = 1024  # a line that occurs this often, or as often as the root of the number of lines, says little
+_WINDOW = 100  # how many lines around such a line are looked at
 _STEP = 256  # lines that are compared at once, where both texts begin or end
-_VERY_MANY, _CHEAP = 10_000, 16  # lines; what a cut may cost then
-_RARE = 4  # it is left out where fewer than one in so many of its neighbours have a partner
+_VERY_MANY, _CHEAP = 10_000, 16  # from this many lines on, a cut may only cost this much
+_RARE = 4  # it is skipped if fewer than a quarter of its neighbours have a partner
 
 _NO_PARTNER, _HAS_PARTNER, _SAYS_LITTLE = 0, 1, 2
 _OPPOSITE = bytes((1, 0)) + bytes(254)
@@ -33,11 +33,11 @@ _IS_CHANGED = bytes((1, 0, 0)) + bytes(253)
 
 def changed_blocks(old: Sequence[bytes], new: Sequence[bytes], *, by_indent: bool = False,
                    to_show: bool = False) -> list[Block]:
-    """The blocks that differ, in order. `by_indent` slides a block to where it begins and ends as code does,
-    which `git diff` and `git blame` do and a merge does not. `to_show`: where very many lines have partners,
-    a script will do that is not nearly the shortest."""
+    """The blocks that differ, in order. `by_indent` slides a block to where code begins and ends; `git diff`
+    and `git blame` do that, and a merge does not. `to_show`: if very many lines have partners, the result may
+    be much longer than necessary."""
     a, b = File(old), File(new)
-    _mark(a, b, to_show)
+    _mark_changed(a, b, to_show)
     _slide(a, b, by_indent)
     _slide(b, a, by_indent)
     return _blocks(a, b)
@@ -48,7 +48,7 @@ class File:
 
     def __init__(self, lines: Sequence[bytes]) -> None:
         self.lines = lines
-        self.changed = bytearray(len(lines) + 1)  # with an end that never changes
+        self.changed = bytearray(len(lines) + 1)  # with an end mark, which never changes
 
     def unchanged(self) -> list[int]:
         return list(compress(range(len(self.lines)), self.changed.translate(_OPPOSITE)))
@@ -70,7 +70,7 @@ def _blocks(a: File, b: File) -> list[Block]:
 
 # finding what changed
 
-def _mark(a: File, b: File, to_show: bool) -> None:
+def _mark_changed(a: File, b: File, to_show: bool) -> None:
     first, left = _common_ends(a.lines, b.lines)
     ends = len(a.lines) - left, len(b.lines) - left
     here, there = a.lines[first:ends[0]], b.lines[first:ends[1]]
@@ -110,8 +110,8 @@ def rough_root(number: int) -> int:
 
 
 def _worth_comparing(file: File, start: int, lines: Sequence[bytes], other: Sequence[bytes]) -> list[int]:
-    """The lines that the search has to look at, of those from `start` on. Without a partner on the other side
-    a line has changed; the same is taken for granted of a line with very many, where most around it have
+    """Those of the lines from `start` on that the search must look at. A line without a partner on the other
+    side has changed. So has, by assumption, a line with very many partners if most lines around it have
     none."""
     limit = min(rough_root(len(file.lines)), _MANY)
     partners = Counter(filter(set(lines).__contains__, other))
@@ -143,10 +143,10 @@ def _is_noise(kinds: bytes, at: int) -> bool:
 # sliding
 
 def _slide(file: File, other: File, by_indent: bool) -> None:
-    """Where a run of changed lines could as well stand higher or lower, choose: beside a change of the other
-    side if there is one, else by indentation or as low as it goes. Runs that meet become one."""
+    """Choose a place for each block of changed lines that could be higher or lower: beside a change on the
+    other side if there is one, else by indentation, or as low as possible. Blocks that meet become one."""
     lines, changed, last = file.lines, file.changed, len(file.lines)
-    kept: list[int] = []  # of the other side: gap n lies between the unchanged lines n - 1 and n
+    kept: list[int] = []  # on the other side: gap n is between the unchanged lines n - 1 and n
 
     def meets_change(gap: int) -> bool:
         if not kept:

@@ -1,6 +1,6 @@
-"""A comparison as lines of a patch in git's format, with a remark where there is no text to show.
+"""A comparison as lines of a patch in git's format, with a remark if there is no text to show.
 
-The lines are bytes, as `git apply` and `patch` take them. What could steer a terminal is in them as it is.
+The lines are bytes, as `git apply` and `patch` need them. Control characters in them are not escaped.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ESCAPES = {0x07: b"\\a", 0x08: b"\\b", 0x09: b"\\t", 0x0A: b"\\n", 0x0B: b"\\v"
 
 def comparisons(path: bytes, old: TreeEntry | None, new: TreeEntry | None, read_old: Read,
                 read_new: Read) -> Iterator[Comparison]:
-    """A file that became a link, or the reverse, is one thing gone and another one new."""
+    """One comparison, or two if a file became a link or the reverse: a deletion and an addition."""
     if old and new and (old.kind == LINK) != (new.kind == LINK):
         yield c.compare(path, old, None, read_old, read_new)
         yield c.compare(path, None, new, read_old, read_new)
@@ -57,7 +57,7 @@ def _header(found: Comparison) -> Iterator[Line]:
     for line in _mode_lines(found):
         yield HEAD, line
     if found.blocks:
-        # Git ends such names with a tab, without which `patch` would cut them at the first space.
+        # Git ends such a name with a tab. Otherwise `patch` would cut it at the first space.
         tab = b"\t" if b" " in found.path else b""
         yield HEAD, b"--- " + (old + tab if found.old else b"/dev/null")
         yield HEAD, b"+++ " + (new + tab if found.new else b"/dev/null")
@@ -111,9 +111,9 @@ def _directory(found: Comparison) -> bytes:
 
 
 def quoted(path: bytes) -> bytes:
-    """A name as git writes it: in quotes when something in it would break the line."""
+    """A name in the form that git writes, with quotes if it contains something that would break the line."""
     try:
-        # Also what only turns the direction of writing, say, or begins a line in some programs.
+        # This includes characters that change the direction of writing, or that some programs end a line at.
         plain = path.decode().isprintable() and not any(byte in _ESCAPES for byte in path)
     except UnicodeDecodeError:
         plain = False

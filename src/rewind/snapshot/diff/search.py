@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 # The numbers are git's; with others the results differ in long files.
-LEAST_COST = 256  # whatever the size, a search may cost so much
-_LONG_SNAKE = 20  # so many equal lines in a row are worth stopping for
-_WORTH = 4  # how much further than its cost a path must have come
+LEAST_COST = 256  # a search may always cost this much, whatever the size
+_LONG_SNAKE = 20  # this many equal lines in a row are worth stopping at
+_WORTH = 4  # how many times its cost a path must have advanced
 _FAR = 1 << 62
-_STRIDE = 64  # lines that are compared at once where many are the same
+_STRIDE = 64  # lines that are compared at once when many are the same
 
 
 class Search:
@@ -21,10 +21,10 @@ class Search:
         diagonals = len(one) + len(two) + 3
         self.zero = len(two) + 1  # where diagonal 0 is in the two lists
         self.ahead = [0] * (diagonals + 1)  # furthest line of `one` on each diagonal, from the beginning
-        self.back = [0] * (diagonals + 1)  # and from the end
+        self.back = [0] * (diagonals + 1)  # the same from the end
 
     def changed(self) -> tuple[list[int], list[int]]:
-        """Which lines of either side have no partner in a shortest script, or in one that is cheap."""
+        """The lines of each side that have no partner in a shortest script, or in a cheap one."""
         one, two = self.one, self.two
         changed1: list[int] = []
         changed2: list[int] = []
@@ -47,7 +47,7 @@ class Search:
         return changed1, changed2
 
     def _skip_same(self, low1: int, high1: int, low2: int, high2: int) -> tuple[int, int]:
-        """Past lines that are the same, many at once."""
+        """Skip equal lines, many at once."""
         most, done = min(high1 - low1, high2 - low2) - _STRIDE, 0
         while done <= most and self.one[low1 + done:low1 + done + _STRIDE] == (
                 self.two[low2 + done:low2 + done + _STRIDE]):
@@ -56,8 +56,8 @@ class Search:
 
     def _split(self, low1: int, high1: int, low2: int, high2: int,
                exact: bool) -> tuple[int, int, bool, bool]:
-        """Where to cut the box in two, and whether each part is to be searched to the end whatever it
-        costs."""
+        """Where to cut the box in two, and for each part whether it is to be searched completely at any
+        cost."""
         one, two, ahead, back, zero = self.one, self.two, self.ahead, self.back, self.zero
         least, most = low1 - high2 + zero, high1 - low2 + zero
         start, end = low1 - low2 + zero, high1 - high2 + zero
@@ -109,7 +109,7 @@ class Search:
 
     def _good_ahead(self, box: tuple[int, int, int, int], diagonals: range, middle: int,
                     cost: int) -> tuple[int, int, bool, bool] | None:
-        """A path from the beginning that came far for its cost and ends in a long run of equal lines."""
+        """A path from the beginning that has advanced far for its cost and ends in many equal lines."""
         low1, high1, low2, high2 = box
         best, found = 0, None
         for d in diagonals:
@@ -138,7 +138,7 @@ class Search:
 
     def _furthest(self, box: tuple[int, int, int, int], ahead: range,
                   back: range) -> tuple[int, int, bool, bool]:
-        """It has cost enough: cut where one of the two searches has come furthest."""
+        """The search has cost enough, so cut where one of its two directions has advanced furthest."""
         low1, high1, low2, high2 = box
         best = best1 = -1
         for d in ahead:
@@ -160,7 +160,7 @@ class Search:
 
 
 def _widen(reached: list[int], low: int, high: int, least: int, most: int, unreached: int) -> tuple[int, int]:
-    """One more diagonal on either side, or one less where the box ends."""
+    """One diagonal more on each side, or one less at the edge of the box."""
     if low > least:
         low -= 1
         reached[low - 1] = unreached

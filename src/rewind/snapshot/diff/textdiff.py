@@ -1,4 +1,4 @@
-"""The lines of a text, and the hunks of a patch: parts that differ, with some lines around each."""
+"""The lines of a text, and the hunks of a patch: parts that differ, with some lines around each of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rewind.snapshot.diff.linediff import Block
 
 CONTEXT = 3
-_LOOKED_AT = 8000  # git looks at as many bytes for a zero byte
+_LOOKED_AT = 8000  # git searches this many bytes for a zero byte
 
 
 class Hunk:
@@ -33,12 +33,12 @@ class Hunk:
 
     @property
     def old_range(self) -> tuple[int, int]:
-        """Its lines of the old text: from, to."""
+        """Start and end of its lines in the old text."""
         return self.old_start, self.old_start + self.old_count
 
     @property
     def id(self) -> str:
-        """The same while the lines are, wherever they have moved to in the new text."""
+        """It stays the same as long as the lines do, even if they move in the new text."""
         text = b"".join([b"%d\n" % self.old_start, *(sign + line for sign, line in self.lines)])
         return sha256(text).hex()[:16]
 
@@ -48,7 +48,7 @@ class Hunk:
 
 
 def _range(start: int, count: int) -> bytes:
-    # `diff` counts lines from 1, but names the line before when there is none to count.
+    # `diff` counts lines from 1, but for an empty range it names the line before.
     if count == 1:
         return b"%d" % (start + 1)
     return b"%d,%d" % (start + 1 if count else start, count)
@@ -59,7 +59,7 @@ def is_binary(data: bytes) -> bool:
 
 
 def lines_of(data: bytes) -> list[bytes]:
-    """The lines with their ends; only a line feed ends a line."""
+    """The lines with their ends. Only a line feed ends a line."""
     if b"\r" not in data:
         return data.splitlines(keepends=True)
     lines = data.split(b"\n")
@@ -73,7 +73,7 @@ def counts(parts: list[Block]) -> tuple[int, int]:
 
 
 def hunks(old: list[bytes], new: list[bytes], parts: list[Block]) -> Iterator[Hunk]:
-    """The parts with some lines around each; near ones come together."""
+    """The parts with some lines around each of them. Parts that are near share a hunk."""
     group: list[Block] = []
     for part in parts:
         if group and part[0] - group[-1][1] > 2 * CONTEXT:

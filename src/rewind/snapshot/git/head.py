@@ -1,5 +1,5 @@
-"""Where the user's git repository stands: HEAD, its branch, and what is under way. Only small files are read,
-for a hook asks it for every checkpoint; what is odd counts as unknown."""
+"""The state of the user's git repository: HEAD, its branch, and what is under way. Only small files are read,
+because hooks need it for every checkpoint. What is unexpected counts as unknown."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from rewind.snapshot.rules.gitfiles import common_dir, git_dir, read_small
 _UNDER_WAY = ((b"rebase-merge", "rebase"), (b"rebase-apply", "rebase"), (b"MERGE_HEAD", "merge"),
               (b"CHERRY_PICK_HEAD", "cherry-pick"), (b"REVERT_HEAD", "revert"), (b"BISECT_LOG", "bisect"))
 _REF = b"ref: "
-_DEPTH = 5  # references that lead to references; git follows as many
+_DEPTH = 5  # how many references git follows one after the other
 
 
 def git_head(top: bytes | None) -> dict[str, str | None] | None:
-    """`head` (a commit's id), `branch` and `underWay` of the work tree at `top`; None where there is none."""
+    """`head` (a commit's id), `branch` and `underWay` of the work tree at `top`. None if there is none."""
     folder = git_dir(top) if top else None
     if top is None or folder is None:
         return None
@@ -31,10 +31,16 @@ def _resolved(folder: bytes, common: bytes, text: bytes) -> str | None:
         name = text[len(_REF):].strip()
         if not name.startswith(b"refs/") or b".." in name:
             return None
-        # HEAD is the work tree's own; branches are shared by all of them.
+        # Each work tree has its own HEAD, but all share their branches.
         text = (read_small(os.path.join(common, name)) or read_small(os.path.join(folder, name))).strip()
         text = text or _packed(common, name)
-    return text.decode() if len(text) in (40, 64) and all(c in b"0123456789abcdef" for c in text) else None
+    commit = text.decode("ascii", "replace")
+    return commit if is_commit(commit) else None
+
+
+def is_commit(text: str) -> bool:
+    """Whether it is the full id of a commit."""
+    return len(text) in (40, 64) and all(c in "0123456789abcdef" for c in text)
 
 
 def _packed(common: bytes, name: bytes) -> bytes:

@@ -1,18 +1,19 @@
-"""How a conflict stands in a text file: both versions, between lines of `<<<<<<<`, `=======`, `>>>>>>>`."""
+"""How a conflict is written into a text file: both versions, between lines of `<<<<<<<`, `=======`,
+`>>>>>>>`."""
 
 from __future__ import annotations
 
 _LENGTH = 7
 
 
-def with_markers(ours: list[bytes], theirs: list[bytes], our_label: str, their_label: str,
+def with_markers(ours: list[bytes], theirs: list[bytes], labels: tuple[str, str],
                  end: bytes) -> list[bytes]:
-    return [_marker(b"<", our_label, end), *_ended(ours, end), _marker(b"=", "", end),
-            *_ended(theirs, end), _marker(b">", their_label, end)]
+    return [_marker(b"<", labels[0], end), *_with_end(ours, end), _marker(b"=", "", end),
+            *_with_end(theirs, end), _marker(b">", labels[1], end)]
 
 
 def ends_in_cr(lines: list[bytes], at: int) -> bool | None:
-    """Of a last line without an end, the line before tells; None: there is no telling."""
+    """For a last line without an end, the line before decides. None if there is none."""
     if not lines:
         return None
     line = lines[at]
@@ -23,7 +24,7 @@ def ends_in_cr(lines: list[bytes], at: int) -> bool | None:
     return line.endswith(b"\r\n")
 
 
-def _ended(lines: list[bytes], end: bytes) -> list[bytes]:
+def _with_end(lines: list[bytes], end: bytes) -> list[bytes]:
     if lines and not lines[-1].endswith(b"\n"):
         return [*lines[:-1], lines[-1] + end]
     return lines

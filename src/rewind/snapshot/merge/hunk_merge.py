@@ -1,4 +1,4 @@
-"""A merge of some hunks of a file: the rest of what changed there stays as it is."""
+"""Merges some hunks of a file. The other changes in it are left out."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from rewind.snapshot.trees.tree import FILES, TreeEntry
 
 
 class HunkMerge(TreeMerge):
-    """Theirs counts as base with the chosen hunks as theirs has them. `chosen` are ids of hunks by path; a
-    path without any merges as a whole. The difference that they are hunks of leads from theirs to base."""
+    """Merges base with only the chosen hunks of theirs. `chosen` are ids of hunks by path. A path without any
+    merges completely. The hunks are those of the difference from theirs to base."""
 
     def __init__(self, base: Side, ours: Side, theirs: Side, put: Callable[[bytes], bytes],
                  chosen: dict[bytes, list[str]], **more: Any) -> None:
         super().__init__(base, ours, Side(theirs.root, theirs.trees, self._read_theirs), put, **more)
         self.chosen = {path: ids for path, ids in chosen.items() if ids}
         self._whole = theirs
-        self._mixed: dict[bytes, bytes] = {}  # made of both sides, by path
+        self._mixed: dict[bytes, bytes] = {}  # content made from both sides, by path
 
     def _leaf(self, path: bytes, base: TreeEntry | None, ours: TreeEntry | None,
               theirs: TreeEntry | None) -> TreeEntry | None:
@@ -38,7 +38,7 @@ class HunkMerge(TreeMerge):
         if one.verdict != TEXT or not wanted <= found.keys():
             raise HunkChanged(path=path.decode("utf-8", "surrogateescape"))
         if wanted == found.keys() and (base is None or theirs is None):
-            return theirs  # the file itself comes or goes
+            return theirs  # the file itself is added or deleted
         data = self._mixed[path] = _mixed(one, [found[id].old_range for id in wanted])
         return file_entry(data, (base or theirs).mode, self.put)  # type: ignore[union-attr]
 
@@ -51,7 +51,7 @@ def _reader(side: Side) -> Callable[[bytes, TreeEntry, int], bytes | None]:
 
 
 def _mixed(one: Comparison, taken: Iterable[tuple[int, int]]) -> bytes:
-    """The new text, with the old lines in these ranges of the old one."""
+    """The new text, but with the old lines in these ranges of the old text."""
     ranges, lines, at = list(taken), [], 0
     for a, b, c, d in one.blocks:
         is_taken = any(start <= a and b <= end for start, end in ranges)

@@ -1,5 +1,5 @@
-"""A three-way merge by lines whose result is git's: the same lines where git merges, a conflict where git has
-one, and the same text between conflict markers."""
+"""A three-way merge by lines with the same result as git's: the same lines, the same conflicts, and the same
+text between conflict markers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 MARKERS, OURS, THEIRS = "markers", "ours", "theirs"  # what to do with a conflict
 _CONFLICT, _OURS, _THEIRS, _SAME = "conflict", OURS, THEIRS, "same"
-_NEAR = 3  # conflicts with no more lines than this between them are shown as one
+_NEAR = 3  # conflicts with at most this many lines between them are shown as one
 
 
 class Merged:
-    """`data` is the result; conflicts in it are as `how` said. `conflicts` are their places in ours: the
+    """`data` is the result, with conflicts handled as `how` said. `conflicts` are their places in ours: the
     number of the first line, counted from 1, and how many lines."""
 
     def __init__(self, data: bytes, conflicts: list[tuple[int, int]]) -> None:
@@ -26,9 +26,9 @@ class Merged:
         self.conflicts = conflicts
 
 
-def merge(base: bytes, ours: bytes, theirs: bytes, *, how: str = MARKERS, our_label: str = "",
-          their_label: str = "") -> Merged:
-    """Text only: a binary file is a value, and merges as one."""
+def merge(base: bytes, ours: bytes, theirs: bytes, *, how: str = MARKERS,
+          labels: tuple[str, str] = ("", "")) -> Merged:
+    """Only for text: a binary file merges as one value. `labels` name our side and theirs in the markers."""
     files = _Files(lines_of(base), lines_of(ours), lines_of(theirs))
     mine, yours = changed_blocks(files.base, files.ours), changed_blocks(files.base, files.theirs)
     if not mine:
@@ -37,7 +37,7 @@ def merge(base: bytes, ours: bytes, theirs: bytes, *, how: str = MARKERS, our_la
         return Merged(ours, [])
     regions = _joined(_refined(files, _regions(files, mine, yours)))
     conflicts = [(r.ours_at + 1, r.ours_end - r.ours_at) for r in regions if r.kind == _CONFLICT]
-    return Merged(_Text(files, how, our_label, their_label).of(regions), conflicts)
+    return Merged(_text(files, regions, how, labels), conflicts)
 
 
 class _Files:
@@ -48,7 +48,7 @@ class _Files:
 
 
 class _Region:
-    """A part of both versions that is not just as it was, and whose lines are taken."""
+    """A part that differs from the base, and from which side its lines are taken."""
 
     __slots__ = ("kind", "ours_at", "ours_end", "theirs_at", "theirs_end")
 
@@ -59,8 +59,8 @@ class _Region:
 
 
 def _regions(files: _Files, mine: list[Block], yours: list[Block]) -> list[_Region]:
-    """Both lists of blocks in one, in the order of the base. Blocks that overlap or touch are a conflict,
-    unless they do the same."""
+    """Both lists of blocks as one, in the order of the base. Blocks that overlap or touch are a conflict,
+    unless they make the same change."""
     found: list[_Region] = []
     m = y = 0
     while m < len(mine) or y < len(yours):
@@ -82,14 +82,14 @@ def _regions(files: _Files, mine: list[Block], yours: list[Block]) -> list[_Regi
 
 
 def _overlap(one: Block, other: Block) -> _Region:
-    """From the first line that either touched to the last, on both sides."""
+    """From the first line that either side changed to the last, on both sides."""
     start, end = min(one[0], other[0]), max(one[1], other[1])
     return _Region(_CONFLICT, one[2] - (one[0] - start), one[3] + (end - one[1]),
                    other[2] - (other[0] - start), other[3] + (end - other[1]))
 
 
 def _append(regions: list[_Region], region: _Region) -> None:
-    """Regions that touch on either side become one, a conflict if they are not of one kind."""
+    """Regions that touch on either side become one. It is a conflict if their kinds differ."""
     last = regions[-1] if regions else None
     if last is None or (region.ours_at > last.ours_end and region.theirs_at > last.theirs_end):
         regions.append(region)
@@ -100,7 +100,7 @@ def _append(regions: list[_Region], region: _Region) -> None:
 
 
 def _refined(files: _Files, regions: list[_Region]) -> list[_Region]:
-    """Of a conflict only the lines in which both sides differ."""
+    """Conflicts are reduced to the lines in which both sides differ."""
     found: list[_Region] = []
     for region in regions:
         ours = files.ours[region.ours_at:region.ours_end]
@@ -129,45 +129,36 @@ def _joined(regions: list[_Region]) -> list[_Region]:
     return found
 
 
-class _Text:
+def _text(files: _Files, regions: list[_Region], how: str, labels: tuple[str, str]) -> bytes:
     """The result, written out."""
-
-    def __init__(self, files: _Files, how: str, our_label: str, their_label: str) -> None:
-        self.files = files
-        self.how = how
-        self.our_label = our_label
-        self.their_label = their_label
-
-    def of(self, regions: list[_Region]) -> bytes:
-        parts: list[bytes] = []
-        at = 0
-        for region in regions:
-            if region.kind == _SAME:
-                continue
-            parts += self.files.ours[at:region.ours_at]
-            parts += self._lines(region)
+    parts: list[bytes] = []
+    at = 0
+    for region in regions:
+        if region.kind != _SAME:
+            parts += files.ours[at:region.ours_at]
+            parts += _lines(files, region, how, labels)
             at = region.ours_end
-        return b"".join([*parts, *self.files.ours[at:]])
+    return b"".join([*parts, *files.ours[at:]])
 
-    def _lines(self, region: _Region) -> list[bytes]:
-        kind = self.how if region.kind == _CONFLICT else region.kind
-        ours = self.files.ours[region.ours_at:region.ours_end]
-        theirs = self.files.theirs[region.theirs_at:region.theirs_end]
-        if kind == _OURS:
-            return ours
-        if kind == _THEIRS:
-            return theirs
-        end = b"\r\n" if self._wants_cr(region) else b"\n"
-        return with_markers(ours, theirs, self.our_label, self.their_label, end)
 
-    def _wants_cr(self, region: _Region) -> bool:
-        """Markers end as the lines before them do, on both sides and in the base."""
-        files = self.files
-        asked = ((files.ours, max(0, region.ours_at - 1)), (files.theirs, max(0, region.theirs_at - 1)),
-                 (files.base, 0))
-        found = None
-        for lines, at in asked:
-            found = ends_in_cr(lines, at)
-            if found is False:
-                return False
-        return bool(found)
+def _lines(files: _Files, region: _Region, how: str, labels: tuple[str, str]) -> list[bytes]:
+    kind = how if region.kind == _CONFLICT else region.kind
+    ours = files.ours[region.ours_at:region.ours_end]
+    theirs = files.theirs[region.theirs_at:region.theirs_end]
+    if kind == _OURS:
+        return ours
+    if kind == _THEIRS:
+        return theirs
+    return with_markers(ours, theirs, labels, b"\r\n" if _wants_cr(files, region) else b"\n")
+
+
+def _wants_cr(files: _Files, region: _Region) -> bool:
+    """Markers end as the lines before them do, on both sides and in the base."""
+    asked = ((files.ours, max(0, region.ours_at - 1)), (files.theirs, max(0, region.theirs_at - 1)),
+             (files.base, 0))
+    found = None
+    for lines, at in asked:
+        found = ends_in_cr(lines, at)
+        if found is False:
+            return False
+    return bool(found)

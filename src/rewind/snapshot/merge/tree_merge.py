@@ -1,8 +1,7 @@
-"""What two trees changed since a third, brought together path by path, as git does if it does not look for
-renames.
+"""Merges the changes of two trees since a third, path by path, like git without its search for renames.
 
-Text merges by lines; a binary file, a link or a mode is a value. A name may stand for a file or link and for
-a directory: each merges for itself, and where both remain there is a conflict.
+Text merges by lines. A binary file, a link or a mode merges as one value. A name may be a file or link on one
+side and a directory on another: both are merged, and if both remain, there is a conflict.
 """
 
 from __future__ import annotations
@@ -35,16 +34,16 @@ if TYPE_CHECKING:
 
     Read = Callable[[bytes, TreeEntry], Optional[bytes]]
 
-# Why a path is in conflict; `words.py` says them in sentences.
+# Why a path is in conflict. `words.py` has a sentence for each.
 TEXT, BINARY, LINKS, MODES = "both-changed", "both-changed-binary", "both-changed-link", "both-changed-mode"
 KINDS, CHANGED_SINCE, DELETED_SINCE = "both-changed-kind", "changed-since", "deleted-since"
 CHANGED_HERE, DIRECTORY, TOO_LONG = "changed-here", "file-and-directory", "too-long-to-merge"
-MOST_BYTES = 32 << 20  # a file that is longer is not merged by lines
-_BY_RULE = (b"skip-list", b"ignored", b"ignored-large", b"pins-only")  # it was nobody's work
+MOST_BYTES = 32 << 20  # a longer file is not merged by lines
+_BY_RULE = (b"skip-list", b"ignored", b"ignored-large", b"pins-only")  # rules: not the work of a turn
 
 
 class Side:
-    """One of the three trees. `read` gives a file's bytes, None where they are too many."""
+    """One of the three trees. `read` returns a file's bytes, or None if there are too many."""
 
     def __init__(self, root: bytes, trees: Trees, read: Read) -> None:
         self.root = root
@@ -53,7 +52,7 @@ class Side:
 
 
 class Conflict:
-    """A path in conflict; `lines` are its places in the file as it is now, (first, how many)."""
+    """A path in conflict. `lines` are its places in the current file: (first, how many)."""
 
     def __init__(self, path: bytes, reason: str, lines: list[tuple[int, int]]) -> None:
         self.path = path
@@ -62,30 +61,31 @@ class Conflict:
 
 
 class TreeMerge:
-    """Ours with what changed from base to theirs. `put` stores a blob and gives its name."""
+    """Ours with the changes from base to theirs. `put` stores a blob and returns its name."""
 
     def __init__(self, base: Side, ours: Side, theirs: Side, put: Callable[[bytes], bytes], *, how: str = "",
-                 our_label: str = "", their_label: str = "", paths: Paths | None = None,
+                 labels: tuple[str, str] = ("", ""), paths: Paths | None = None,
                  frozen: frozenset[bytes] = frozenset(),
                  looked_for: frozenset[bytes] = frozenset(), gone: str = CHANGED_SINCE) -> None:
-        """`how` says what to do about conflicts, nothing: report them and keep ours. `frozen` paths are in
-        conflict already and stay as they are; `looked_for` was, in directories of which ours tells a part.
-        `gone` is why a path that ours changed and theirs lacks is in conflict."""
+        """`how` says what to do about conflicts. Empty means: report them and keep ours. `frozen` paths are
+        in conflict already and stay as they are. `looked_for` are paths in directories that are partial in
+        ours, for which the caller has looked. `gone` is the reason for the conflict if ours changed a path
+        that theirs lacks."""
         self.base, self.ours, self.theirs = base, ours, theirs
         self.put = put
         self.how = how
-        self.labels = (our_label, their_label)
+        self.labels = labels
         self.paths = paths or Paths()
         self.frozen = frozen
         self.looked_for = looked_for
         self.gone = gone
         self.conflicts: list[Conflict] = []  # not settled by `how`
         self.settled: list[Conflict] = []
-        self.unknown: list[tuple[bytes, str]] = []  # changed, but not captured on either side of the change
+        self.unknown: list[tuple[bytes, str]] = []  # changed, but not captured before or after the change
         self.touched: list[bytes] = []  # paths that changed from base to theirs
 
     def root(self) -> bytes:
-        """The tree that it comes to."""
+        """The resulting tree."""
         ours = self.ours.trees(self.ours.root)
         tree = self._tree(b"", self.base.trees(self.base.root), ours, self.theirs.trees(self.theirs.root))
         return self.ours.root if tree is ours else self.put(tree.encode())
@@ -99,9 +99,9 @@ class TreeMerge:
             if before == after or not self.paths.touches(path) or path in self.frozen:
                 continue
             if (before is None and base.partial) or (after is None and theirs.partial):
-                continue  # nobody looked there
+                continue  # unknown on that side
             if name not in ours.entries and ours.partial and path not in self.looked_for:
-                entry = after  # it may be there: the caller looks before it writes
+                entry = after  # it may exist: the caller checks before it writes
             else:
                 entry = self._entry(path, before, ours.entries.get(name), after)
             if entry is None:
@@ -125,11 +125,12 @@ class TreeMerge:
             return self._conflict(path, DIRECTORY, ours, theirs)
         return leaf or directory
 
-    # what was there and was not captured
+    # what was there but not captured
 
     def _uncovered(self, path: bytes, base: TreeEntry | None, ours: TreeEntry | None,
                    theirs: TreeEntry | None) -> TreeEntry | None:
-        """If ours alone was not captured, it may be yet: the caller looks again before it writes there."""
+        """If only ours was not captured, it may be captured later: the caller checks again before it
+        writes."""
         if not self.paths.covers(path):
             return ours
         for side, other in ((base, theirs), (theirs, base)):
@@ -186,8 +187,7 @@ class TreeMerge:
         return self._conflict(path, reason, ours, theirs) or ours
 
     def _text(self, path: bytes, entry: TreeEntry, base: bytes, ours: bytes, theirs: bytes) -> TreeEntry:
-        found = merge(base, ours, theirs, how=self.how or MARKERS, our_label=self.labels[0],
-                      their_label=self.labels[1])
+        found = merge(base, ours, theirs, how=self.how or MARKERS, labels=self.labels)
         if found.conflicts:
             (self.settled if self.how else self.conflicts).append(Conflict(path, TEXT, found.conflicts))
             if not self.how:
@@ -198,8 +198,8 @@ class TreeMerge:
 
     def _directory(self, path: bytes, base: TreeEntry | None, ours: TreeEntry | None,
                    theirs: TreeEntry | None) -> TreeEntry | None:
-        """It is there if something is in it, or if it should be there empty. Modes of directories are no
-        reason for a conflict: ours stays where both changed."""
+        """It exists if something is in it, or if it should exist without content. If both sides changed its
+        mode, ours is kept without a conflict."""
         if base == theirs:
             return ours
         present = ours or theirs or base
@@ -223,8 +223,8 @@ class TreeMerge:
 
     def _conflict(self, path: bytes, reason: str, ours: TreeEntry | None,
                theirs: TreeEntry | None) -> TreeEntry | None:
-        """What stands there now, unless the person said which side to take. What was deleted here is still in
-        the way of a file that has the name of its directory."""
+        """What is there now, unless the person chose a side. If ours was deleted, theirs is returned, so that
+        its name counts as taken."""
         settled = self.how in (OURS, THEIRS)
         (self.settled if settled else self.conflicts).append(Conflict(path, reason, []))
         if settled:
@@ -233,7 +233,7 @@ class TreeMerge:
 
 
 def file_entry(data: bytes, mode: int, put: Callable[[bytes], bytes]) -> TreeEntry:
-    """As a scan would store it."""
+    """In the form in which a scan stores a file."""
     if len(data) <= CHUNK:
         return TreeEntry(FILE, mode, len(data), put(data))
     pieces = [data[at:at + CHUNK] for at in range(0, len(data), CHUNK)]

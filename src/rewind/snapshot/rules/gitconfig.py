@@ -14,8 +14,8 @@ _KEY = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 def entries(text: bytes) -> Iterator[tuple[bytes, bytes]]:
     """The settings as (`section.key` in lower case, value), in order.
 
-    A subsection, whatever its name, is a `*`: `includeif.*.path`. Git refuses a file with a
-    syntax error; here it ends at the error.
+    The name of a subsection is replaced by `*`: `includeif.*.path`. Git refuses a file with a syntax error.
+    Here, the file ends at the error.
     """
     if text.startswith(b"\xef\xbb\xbf"):
         text = text[3:]
@@ -44,7 +44,7 @@ def _line_end(text: bytes, i: int) -> int:
 
 
 def _section(text: bytes, i: int) -> tuple[bytes, int]:
-    """The section's name and what follows; an empty name is an error."""
+    """The section's name and where it ends. An empty name means a syntax error."""
     end = i + 1
     quoted = False
     while end < len(text) and text[end : end + 1] != b"\n":
@@ -66,7 +66,7 @@ def _section_name(header: bytes) -> bytes:
 
 
 def _entry(text: bytes, i: int) -> tuple[bytes, bytes, int]:
-    """Key, value and what follows; an empty key is an error."""
+    """Key, value and where they end. An empty key means a syntax error."""
     start = i
     while i < len(text) and text[i] in _KEY:
         i += 1
@@ -82,8 +82,8 @@ def _entry(text: bytes, i: int) -> tuple[bytes, bytes, int]:
 
 
 def _value(text: bytes, i: int) -> tuple[bytes | None, int]:
-    """The value up to the end of its line, which a backslash carries on; None is an error."""
-    value, kept, quoted = b"", 0, False  # `kept`: up to where blanks are part of the value
+    """The value up to the end of its line, which a backslash continues. None means a syntax error."""
+    value, kept, quoted = b"", 0, False  # `kept`: the length without trailing blanks
     while i < len(text) and (char := text[i : i + 1]) != b"\n":
         i += 1
         if char == b"\\":

@@ -1,6 +1,6 @@
-"""Where git keeps the ignore rules that are not in `.gitignore` files.
+"""Finds the ignore rules that git keeps outside of `.gitignore` files.
 
-Reads files only, and takes whatever is odd (unreadable, a FIFO, too large) as absent.
+This only reads files. One that is unreadable, too large, or no regular file counts as absent.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-# A larger file has no effect at all. To read only its start would be worse: a cut pattern or a
-# lost `!` line would ignore more than the author meant, and what is ignored may go unprotected.
+# A larger file has no effect at all. Reading only its start would be worse: a cut pattern or a missing `!`
+# line would ignore more than its author meant, and ignored files may not be protected.
 MAX_BYTES = 1 << 20
 _KEY = b"core.excludesfile"
 _INCLUDES = (b"include.path", b"includeif.*.path")
@@ -24,8 +24,8 @@ _MISLEADING = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_CONFIG")  # se
 
 
 def read_small(path: bytes, follow: bool = True) -> bytes:
-    """A regular file's content, or nothing. Git does not follow a `.gitignore` that is a symlink,
-    so pass `follow=False` for files of the work tree."""
+    """A regular file's content, or nothing. Git does not follow a `.gitignore` that is a symlink, so pass
+    `follow=False` for files of the work tree."""
     flags = os.O_RDONLY | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
     try:
         fd = os.open(path, flags)
@@ -67,10 +67,10 @@ def info_exclude(top: bytes) -> bytes:
 
 
 def git_dir(top: bytes) -> bytes | None:
-    """The work tree's own git directory; None where `top` is no top of one."""
+    """The work tree's own git directory. None if `top` is not the top of a work tree."""
     dot_git = os.path.join(top, b".git")
     if os.path.isdir(dot_git):
-        # Git passes over a directory that only has the name, such as a sandbox's empty mount.
+        # Git ignores a directory that only has the name, such as the empty mount of a sandbox.
         return dot_git if os.path.lexists(os.path.join(dot_git, b"HEAD")) else None
     link = read_small(dot_git)
     if not link.startswith(b"gitdir: "):
@@ -87,7 +87,7 @@ def common_dir(top: bytes) -> bytes | None:
 
 
 def work_trees(top: bytes) -> list[bytes]:
-    """The tops of all work trees of the repository, also of those that are gone."""
+    """The tops of all work trees of the repository, including those that have been deleted."""
     common = common_dir(top)
     if common is None:
         return []
@@ -116,7 +116,7 @@ def global_excludes(home: bytes, environ: Mapping[str, str], top: bytes | None =
 
 
 def _excludes_file(home: bytes, environ: Mapping[str, str], top: bytes | None) -> bytes | None:
-    """The value of core.excludesFile; None when it is not set."""
+    """The value of core.excludesFile. None if it is not set."""
     found = None
     includes = False
     for path in _config_files(home, environ, top):
@@ -155,25 +155,17 @@ def _expand(path: bytes, home: bytes) -> bytes:
         return path
 
 
-def _ask_git(
-    home: bytes, environ: Mapping[str, str], top: bytes | None, fallback: bytes | None
-) -> bytes | None:
-    """What git itself says: an include can depend on branch, directory and remote."""
+def _ask_git(home: bytes, environ: Mapping[str, str], top: bytes | None,
+             fallback: bytes | None) -> bytes | None:
+    """What git itself says, because an include can depend on branch, directory and remote."""
     import subprocess
 
     env = {k: v for k, v in environ.items() if k not in _MISLEADING}
     env.update(HOME=os.fsdecode(home), GIT_OPTIONAL_LOCKS="0")
     command = ["git", "config", "-z", "--type=path", "--get", "core.excludesFile"]
     try:
-        done = subprocess.run(
-            command,
-            cwd=top or b"/",
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=_GIT_SECONDS,
-        )
+        done = subprocess.run(command, cwd=top or b"/", env=env, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=_GIT_SECONDS)
     except (OSError, ValueError, subprocess.SubprocessError):
         return fallback
     if done.returncode == 0:

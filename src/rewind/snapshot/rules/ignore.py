@@ -1,6 +1,6 @@
 """Ignore files with git's exact semantics (checked against git 2.39), on byte paths.
 
-Plain names, plain paths and `*.ext` are dictionary lookups; only what is left costs a regex.
+Plain names, plain paths and `*.ext` are dictionary lookups. Only the rest needs a regex.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _MAX_ALTERNATIVES = 16
 class IgnoreFile:
     """One parsed ignore file (gitignore syntax).
 
-    `prefix` is put before every path that is asked for: `sub/dir/` when the file lies above the
-    project, which is `sub/dir` seen from there.
+    `prefix` is put before every path before it is compared. It is `sub/dir/` if the file is above the
+    project, and the project is at `sub/dir` relative to it.
     """
 
     __slots__ = ("_dirs", "_files", "_prefix", "patterns_count")
@@ -63,7 +63,7 @@ Chain = tuple[tuple[int, IgnoreFile], ...]
 
 
 def is_ignored(chain: Chain, rel: bytes, is_dir: bool) -> bool:
-    """Whether `rel`, relative to the project, is ignored; its parents are taken as not ignored."""
+    """Whether `rel`, relative to the project, is ignored, assuming that its parents are not."""
     for base, file in reversed(chain):
         verdict = file.match(rel[base:], is_dir)
         if verdict is not None:
@@ -72,9 +72,9 @@ def is_ignored(chain: Chain, rel: bytes, is_dir: bool) -> bool:
 
 
 class _Rules:
-    """The patterns that apply to one kind of entry, by what it takes to look them up.
+    """The patterns that apply to one kind of entry, grouped by how they are looked up.
 
-    A rank is twice the pattern's number, plus one when it ignores: the highest decides.
+    A rank is twice the pattern's number, plus one if the pattern ignores. The highest rank decides.
     """
 
     __slots__ = ("endings", "globs", "name_heads", "names", "path_heads", "paths", "suffixes")
@@ -102,12 +102,12 @@ class _Rules:
         if by_name and not head and tail[0] == ord("*") and not SPECIAL.intersection(tail[1:]):
             self.suffixes.setdefault(len(tail) - 1, {})[tail[1:]] = rank
         else:
-            # Git, too, compares the head first and matches only the rest as a pattern. It shows:
-            # a `**` right after the head counts as leading in git 2.39: `foo**/bar`.
+            # Git also compares the head first and matches only the rest as a pattern. This has an effect: in
+            # git 2.39, a `**` right after the head counts as leading, as in `foo**/bar`.
             self.globs.append((rank, by_name, head, Glob(tail)))
 
     def freeze(self) -> None:
-        """Collect what rules out most paths with one call each."""
+        """Collect tuples that rule out most paths with one call each."""
         self.endings = tuple(suffix for same in self.suffixes.values() for suffix in same)
         self.name_heads = tuple({head for _, by_name, head, _ in self.globs if by_name})
         self.path_heads = tuple({head for _, by_name, head, _ in self.globs if not by_name})
@@ -151,7 +151,7 @@ def _lines(text: bytes) -> Iterator[bytes]:
 
 
 def _trim(line: bytes) -> bytes:
-    """Without trailing spaces (tabs stay), but with one that a backslash quotes."""
+    """Without trailing spaces, except one after a backslash. Tabs stay."""
     stripped = line.rstrip(b" ")
     backslashes = len(stripped) - len(stripped.rstrip(b"\\"))
     return line[: len(stripped) + backslashes % 2]
@@ -164,12 +164,12 @@ def _anchoring(body: bytes) -> tuple[bool, bytes]:
     if body.startswith(b"/"):
         body = body[1:]
     if body.startswith(b"**/") and b"/" not in body[3:]:
-        return True, _without_idle_escapes(body[3:])  # the same, and quicker to look up
+        return True, _without_idle_escapes(body[3:])  # the same, but faster to look up
     return False, body
 
 
 def _without_idle_escapes(body: bytes) -> bytes:
-    """`\\#*#` as `#*#`: past the start of the line such an escape only costs a regex."""
+    """`\\#*#` as `#*#`: after the start of the line such an escape has no effect, but would need a regex."""
     if b"\\" not in body or b"[" in body:
         return body
     halves = body.split(b"\\\\")
@@ -179,8 +179,8 @@ def _without_idle_escapes(body: bytes) -> bytes:
 
 
 def _alternatives(body: bytes) -> list[bytes]:
-    """`*.py[co]` as `*.pyc` and `*.pyo`: the usual brackets then need no regex."""
-    # What is left alone here is only slower. `**` must be: see `_add_simple` on heads.
+    """`*.py[co]` as `*.pyc` and `*.pyo`, so that usual brackets need no regex."""
+    # What is not split here is only slower. `**` must not be split (see `_add_simple` about heads).
     if b"\\" in body or b"**" in body:
         return [body]
     found, rest = [b""], body
@@ -198,7 +198,7 @@ def _alternatives(body: bytes) -> list[bytes]:
 
 
 def _unescape(body: bytes) -> bytes | None:
-    """The only name that the pattern matches, or None when there may be more or none."""
+    """The only name that the pattern matches. None if there may be several, or none."""
     if b"*" in body or b"?" in body or b"[" in body:
         return None
     if b"\\" not in body:

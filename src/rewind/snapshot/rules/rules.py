@@ -1,8 +1,8 @@
 """What is protected: the built-in list, ignore files, limits and pins, as one value.
 
-`Rules` is everything that does not lie in the project itself; it is stored with each checkpoint,
-so that a later restore knows what was ignored then. `RuleTree` adds the ignore files found in
-the directories, from the disk or from a stored tree.
+`Rules` is everything outside of the project itself. It is stored with each checkpoint, so that a later
+restore knows what was ignored then. `RuleTree` adds the ignore files in the directories, from the disk or
+from a stored tree.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Rules:
                  places: Iterable[bytes] = ()) -> None:
         self.builtin = builtin
         self.excludes = excludes  # the user's global excludes
-        self.prefix = prefix  # our place below the top of the git work tree
+        self.prefix = prefix  # where the project is below the top of the git work tree
         self.outer = tuple(outer)  # (prefix, text): info/exclude and .gitignore files above us
         self.policy = policy
         self.file_bytes = file_bytes
@@ -47,9 +47,9 @@ class Rules:
         self.dir_bytes = dir_bytes
         self.max_bytes = max_bytes
         self.pins = frozenset(pins)
-        self.forced = frozenset(forced)  # captured whatever the rules and limits say
-        self.places = frozenset(places)  # other work trees, where they lie in this one
-        # Rewind's own directories, where they lie in the project, and the other places
+        self.forced = frozenset(forced)  # captured despite all rules and limits
+        self.places = frozenset(places)  # other work trees that are inside this one
+        # Rewind's own directories, if they are inside the project, and the other places
         self.hidden = frozenset(hidden) | self.places
         self.digest = digest(self.to_json(with_pins=False))
 
@@ -59,43 +59,43 @@ class Rules:
 
     def to_json(self, *, with_pins: bool = True) -> bytes:
         value = {
-            "format": 1, "builtin": _text(self.builtin), "excludes": _text(self.excludes),
-            "prefix": _text(self.prefix),
-            "outer": [[_text(prefix), _text(text)] for prefix, text in self.outer],
+            "format": 1, "builtin": text_of(self.builtin), "excludes": text_of(self.excludes),
+            "prefix": text_of(self.prefix),
+            "outer": [[text_of(prefix), text_of(text)] for prefix, text in self.outer],
             "ignored": self.policy, "fileBytes": self.file_bytes, "dirFiles": self.dir_files,
             "dirBytes": self.dir_bytes, "maxBytes": self.max_bytes,
-            "hidden": sorted(_text(p) for p in self.hidden),
-            "pins": sorted(_text(p) for p in self.pins) if with_pins else [],
+            "hidden": sorted(text_of(p) for p in self.hidden),
+            "pins": sorted(text_of(p) for p in self.pins) if with_pins else [],
         }
         return quickjson.dumps(value, sort_keys=True).encode()
 
     @classmethod
     def from_json(cls, blob: bytes) -> Rules:
         v = quickjson.loads(blob)
-        return cls(builtin=_bytes(v["builtin"]), excludes=_bytes(v["excludes"]),
-                   prefix=_bytes(v["prefix"]),
-                   outer=[(_bytes(p), _bytes(t)) for p, t in v["outer"]], policy=v["ignored"],
+        return cls(builtin=bytes_of(v["builtin"]), excludes=bytes_of(v["excludes"]),
+                   prefix=bytes_of(v["prefix"]),
+                   outer=[(bytes_of(p), bytes_of(t)) for p, t in v["outer"]], policy=v["ignored"],
                    file_bytes=v["fileBytes"], dir_files=v["dirFiles"], dir_bytes=v["dirBytes"],
-                   max_bytes=v["maxBytes"], pins=map(_bytes, v["pins"]),
-                   hidden=map(_bytes, v["hidden"]))
+                   max_bytes=v["maxBytes"], pins=map(bytes_of, v["pins"]),
+                   hidden=map(bytes_of, v["hidden"]))
 
 
-def _text(raw: bytes) -> str:
+def text_of(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
 
-def _bytes(text: str) -> bytes:
+def bytes_of(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
 class RuleTree:
-    """Rules plus the ignore files inside the project; answers for any directory in it."""
+    """Rules and the ignore files inside the project. It knows what applies to any directory in it."""
 
     def __init__(self, rules: Rules, read: Callable[[bytes, bytes], bytes],
                  nested_exclude: Callable[[bytes], bytes | None],
                  adds_none: Callable[[bytes], bool] = lambda folder: False,
                  like: RuleTree | None = None) -> None:
-        """`like`: another one with the same rules, whose patterns need not be read again."""
+        """`like` is another one with the same rules, so that its patterns need not be parsed again."""
         self.rules = rules
         self._adds_none = adds_none  # whether a directory is known to hold no ignore file and no repository
         from rewind.snapshot.rules import ignore
@@ -126,7 +126,7 @@ class RuleTree:
         base = len(folder) + 1 if folder else 0
         nested = self._nested_exclude(folder) if folder else None
         if nested is not None:
-            # Git treats a nested repository as a world of its own: outer patterns end here.
+            # Git does not apply outer patterns inside a nested repository.
             git = ((base, new(self.rules.excludes)), (base, new(nested)))
         own = new(self._read(folder, GITIGNORE))
         ours = new(self._read(folder, REWINDIGNORE))
@@ -137,7 +137,7 @@ class RuleTree:
         return never, git
 
     def classify(self, folder: bytes, name: bytes, is_dir: bool) -> int:
-        """The verdict on one name, given that its directory itself is not ignored."""
+        """The verdict on one name, assuming that its directory is not ignored."""
         never, git = self.chains(folder)
         path = folder + b"/" + name if folder else name
         if self._engine.is_ignored(never, path, is_dir):

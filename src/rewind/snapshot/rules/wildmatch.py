@@ -1,7 +1,7 @@
 """Git's wildmatch (with WM_PATHNAME) as byte regexes.
 
-Every choice but the last is made atomically, so matching is polynomial whatever the pattern:
-`*a*a*a*b` from a hostile repository cannot stall a checkpoint.
+Every choice but the last is atomic, so that matching takes polynomial time for any pattern: `*a*a*a*b` from a
+hostile repository cannot stall a checkpoint.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ SPECIAL = frozenset(b"*?[\\")
 
 _SLASH, _STAR = b"/", b"*"
 _DEEP = b"**/"  # any number of directories
-_DEEPER = b"**\\/"  # at least one: git takes its shortcut for none only before a plain slash
+_DEEPER = b"**\\/"  # at least one: git allows none only before a plain slash
 _REST = b"**"
 _ANY = b"[^/]"
 
@@ -25,7 +25,7 @@ _DIGIT = frozenset(b"0123456789")
 _GRAPH = frozenset(range(0x21, 0x7F))
 _ALNUM = _UPPER | _LOWER | _DIGIT
 
-# Git's own ctype: ASCII only whatever the locale, and no \v or \f among the spaces.
+# Git's own ctype: only ASCII in any locale, and \v and \f are not spaces.
 _CLASSES = {
     b"alnum": _ALNUM,
     b"alpha": _UPPER | _LOWER,
@@ -47,7 +47,7 @@ class Malformed(Exception):
 
 
 class Glob:
-    """One pattern, turned into a regex when it is first needed."""
+    """One pattern. It becomes a regex when it is first needed."""
 
     __slots__ = ("_pattern", "_regex", "_suffix", "_tail", "_tokens", "_width")
 
@@ -59,7 +59,7 @@ class Glob:
         self._suffix: bytes | None = None
         if pattern[:1] == b"*" and not SPECIAL.intersection(pattern[1:]) and b"/" not in pattern:
             self._suffix = pattern[1:]
-        self._tail: bytes | None = None  # of `**/one/two`, which is what most with a `**` look like
+        self._tail: bytes | None = None  # of `**/one/two`, the most usual form of a pattern with `**`
         if pattern.startswith(_DEEP) and not SPECIAL.intersection(pattern[3:]):
             self._tail = pattern[3:]
 
@@ -74,7 +74,7 @@ class Glob:
             return True
         if self._tokens is None:
             self._read()
-        # The width also bounds the size of a regex by the longest path there is.
+        # So the size of a regex is also limited by the longest path.
         if self._width > len(text) - start:
             return False
         return (self._regex or self._compile()).fullmatch(text, start) is not None
@@ -87,15 +87,15 @@ class Glob:
         self._width = sum(t not in (_STAR, _DEEP, _REST) for t in self._tokens)
 
     def _compile(self) -> re.Pattern[bytes]:
-        import re  # most projects need no regex at all, and it is slow to import
+        import re  # most projects need no regex, and the import is slow
 
         self._regex = re.compile(_Regex().whole(self._tokens or []), re.DOTALL)
         return self._regex
 
 
 class _Regex:
-    """Builds one regex. `*` inside a segment and `**` between segments take the leftmost fit and
-    never come back to it: what follows can use anything a later fit would leave."""
+    """Builds one regex. `*` inside a segment and `**` between segments take the leftmost match and never try
+    another: whatever would match after a later one also matches after the leftmost."""
 
     def __init__(self) -> None:
         self._groups = 0
@@ -185,7 +185,7 @@ def _charset(members: set[int]) -> bytes:
 
 
 def bracket(pattern: bytes, start: int) -> tuple[set[int], int]:
-    """The bytes that the bracket expression at `start` matches, and where it ends."""
+    """The bytes that the bracket expression at `start` matches, and its end."""
     i = start + 1
     negated = pattern[i : i + 1] in (b"!", b"^")
     i += negated
@@ -199,9 +199,9 @@ def bracket(pattern: bytes, start: int) -> tuple[set[int], int]:
 
 
 def _members(pattern: bytes, i: int) -> tuple[set[int], int]:
-    """What is listed from `i` up to the closing bracket; running off the end is an IndexError."""
+    """The bytes listed from `i` up to the closing bracket. Raises IndexError if there is none."""
     members: set[int] = set()
-    low: int | None = None  # the character that a following `-` makes the start of a range
+    low: int | None = None  # the character that may be the start of a range
     first = True
     while first or pattern[i] != ord("]"):
         first = False
@@ -225,7 +225,7 @@ def _escaped(pattern: bytes, i: int) -> tuple[int, int]:
 
 
 def _class_end(pattern: bytes, i: int) -> int:
-    """Where the `]` of a `[:class:]` that starts at `i` is, or 0 when it is no such thing."""
+    """The position of the `]` of a `[:class:]` that starts at `i`; 0 if it is something else."""
     if pattern[i + 1] != ord(":"):
         return 0
     end = pattern.find(b"]", i + 2)

@@ -1,4 +1,5 @@
-"""From what the walk found to trees: what changed is read, and each directory is made after those in it."""
+"""Makes trees from the result of the walk: reads what changed, and makes each directory after those
+inside it."""
 
 from __future__ import annotations
 
@@ -39,32 +40,33 @@ if TYPE_CHECKING:
 
     Progress = Callable[[str, int, int], None]
 
-RACY_NS = 2_000_000_000  # the coarsest clock of a file system in use (FAT)
+RACY_NS = 2_000_000_000  # the resolution of the coarsest file system clock in use (FAT)
 _TRIES = 3
-_BULK_BYTES = 8 << 20  # from here on compression is left for later
-_AT_ONCE = 256  # directories that are asked for together, and whose trees are stored together
-_MOST_HELD = 200_000  # entries of trees that stay in memory for whoever compares them next
+_BULK_BYTES = 8 << 20  # if more is read, compression is left for later
+_AT_ONCE = 256  # directories whose rows are read together, and whose trees are stored together
+_MOST_HELD = 200_000  # entries of trees that stay in memory for a comparison afterwards
 PINS_ONLY, CHANGED = Reasons.PINS_ONLY, Reasons.CHANGED
 
 
 class Snapshot:
-    """The state of the tree at one moment, as a tree id; trees not stored yet are at hand too."""
+    """The state of the tree at one moment, as the id of a tree. Trees that are not stored yet are available
+    too."""
 
     def __init__(self, store: ObjectStore | None) -> None:
         self._store = store
         self.trees: dict[bytes, Tree] = {}
-        self.blobs: dict[bytes, bytes] = {}  # more of them, not decoded yet: most are never looked into
+        self.blobs: dict[bytes, bytes] = {}  # more trees, not decoded yet, because most are never needed
         self.root = b""
         self.files = 0
         self.bytes = 0
         self.uncovered = 0
         self.temps: list[bytes] = []
-        self.is_late = False  # it was read again when somebody had been told that all had been read
-        self.torn: list[bytes] = []  # databases that were written faster than they could be copied
-        self.known: dict[bytes, KnownDir] = {}  # rows for the cache, once everything is committed
+        self.is_late = False  # files were read again after `all_read` was called
+        self.torn: list[bytes] = []  # databases that were written to faster than they could be copied
+        self.known: dict[bytes, KnownDir] = {}  # rows for the cache, for when everything is committed
         self.stats: dict[bytes, bytes] = {}
         self.removed: list[bytes] = []
-        self.monitored: str | None = None  # for the cache as well: what the next scan is to ask a monitor
+        self.monitored: str | None = None  # also for the cache: what the next scan asks a monitor
 
     def tree(self, oid: bytes) -> Tree:
         tree = self.trees.get(oid)
@@ -79,18 +81,18 @@ class Snapshot:
         return self._store.get(oid)
 
     def reads_from(self, blobs: object) -> bool:
-        """Whether `tree` gives the trees of that store, too; most of them are at hand already."""
+        """Whether `tree` also returns the trees of that store."""
         return self._store is blobs
 
     def remember(self, cache: ScanCache) -> None:
-        """Only after the objects are committed: the cache promises that they are there."""
+        """Call this only after the objects are committed, because the cache promises that they exist."""
         if self._store is not None:
             cache.update(self.known, self.stats, self.removed, self._store.top(),
                          self.monitored)
 
 
 class _OpenDirectory:
-    """A directory that changed, while it is read."""
+    """A directory that has changed, while it is read."""
 
     __slots__ = ("databases", "entries", "fd", "limit", "listing", "outgrown", "racy", "rows", "settled")
 
@@ -101,13 +103,13 @@ class _OpenDirectory:
         self.entries: dict[bytes, TreeEntry] = {}
         self.rows: dict[bytes, tuple[Any, ...]] = {row[0]: row for row in listing.rows}
         self.racy: set[bytes] = set()
-        self.outgrown: set[bytes] = set()  # too large since they were listed
-        self.databases: set[bytes] = set()  # of SQLite, written a moment ago, not read yet
-        self.settled = True  # else the next scan must look again
+        self.outgrown: set[bytes] = set()  # files that became too large after they were listed
+        self.databases: set[bytes] = set()  # of SQLite, recently written, not read yet
+        self.settled = True  # if False, the next scan must look again
 
 
 class _UncompressedBlobs:
-    """What has been read, uncompressed: somebody waits, and is told before it is stored."""
+    """What has been read, not compressed and not stored yet, because somebody waits for the reading only."""
 
     in_bulk = True  # for `pack`
 
@@ -129,14 +131,14 @@ class _UncompressedBlobs:
 
 
 class SnapshotBuilder:
-    """Every directory is dealt with once, after all that lie in it, and then let go: a first look at a
-    million files must not have all of them in memory twice."""
+    """Each directory is handled once, after all those inside it, and then forgotten: the first scan
+    of a million files must not have all of them in memory twice."""
 
     def __init__(self, root: bytes, rules: Rules, cache: ScanCache, store: ObjectStore | None,
                  keep: bool, known: KnownDirs, found: w.WalkResult, racy_from: int,
                  progress: Progress | None, moment: Moment | None = None,
                  all_read: Callable[[], None] | None = None) -> None:
-        """`all_read` is called as soon as nothing more will be read, and before the rest is done."""
+        """`all_read` is called as soon as everything is read, before the rest is done."""
         self.root = root
         self.rules = rules
         self.cache = cache
@@ -151,14 +153,14 @@ class SnapshotBuilder:
         self.out = Snapshot(store)
         self.out.temps = found.temps
         if found.failed:
-            self.out.monitored = ""  # nobody tells what happens where nobody may look
+            self.out.monitored = ""  # no monitor reports changes in directories that cannot be read
         self.progress = progress
         self.moment = moment
         self.done, self.total = 0, sum(len(one.rows) for one in found.changed.values())
-        self.stats: dict[bytes, bytes] = {}  # of the directories at hand: what the last scan saw in them
-        self.at_hand: set[bytes] = set()  # trees of the last scan, directly in them, that are in the store
-        self.waiting: dict[bytes, bytes] = {}  # new trees that are not stored yet
-        self.inside: dict[bytes, list[bytes]] = {}  # directory as it was -> those in it that are not
+        self.stats: dict[bytes, bytes] = {}  # what the last scan saw in the current directories
+        self.stored_inside: set[bytes] = set()  # trees of the directories in them that are in the store
+        self.waiting: dict[bytes, bytes] = {}  # new trees to be stored
+        self.changed_inside: dict[bytes, list[bytes]] = {}  # unchanged directory -> changed directories in it
         self.in_memory = 0  # entries of trees
         self.read_bytes = 0
 
@@ -176,7 +178,7 @@ class SnapshotBuilder:
                     self.all_read()
                 self._store_uncompressed()
                 for folder, opened in all_opened:
-                    self._make(folder, opened)
+                    self._make_directory(folder, opened)
                 self._store_trees()
                 if sink and self.in_memory > _MOST_HELD:
                     self.out.trees.clear()
@@ -206,13 +208,13 @@ class SnapshotBuilder:
         return known
 
     def _new_bytes(self) -> int:
-        """At least so much will be read: directories that the last scan did not see."""
+        """At least this much will be read: files in directories that the last scan did not see."""
         return sum(row[1] for folder, listing in self.found.changed.items() if folder not in self.known.sigs
                    for row in listing.rows if not w.is_dir_row(row))
 
     def _bottom_up(self) -> list[bytes]:
-        """What changed and all above it. In this order a directory follows all that lie in it, and they
-        follow each other."""
+        """The changed directories and all above them. In this order a directory comes right after those
+        inside it."""
         folders = set(self.found.changed)
         for folder in (*self.found.changed, *self.found.failed):
             while folder:
@@ -223,14 +225,14 @@ class SnapshotBuilder:
         for folder in folders | self.found.failed.keys():
             above = os.path.dirname(folder)
             if folder and above not in self.found.changed:
-                self.inside.setdefault(above, []).append(folder)
+                self.changed_inside.setdefault(above, []).append(folder)
         return sorted(folders, key=lambda folder: folder and folder + b"/", reverse=True)
 
     # what is known of them
 
     def _fetch(self, folders: list[bytes]) -> None:
-        """What the last scan left behind, in a few questions: one for each directory would take longer
-        than reading what has changed."""
+        """Load what the last scan has noted about them, with few queries. A query for each directory would
+        take longer than reading what has changed."""
         if not self.known.sigs:
             return
         self.known.fetch(folders)
@@ -239,18 +241,18 @@ class SnapshotBuilder:
         if self.store:
             rows = (self.known.get(folder) for folder in folders)
             for oid, blob in self.store.get_many({row.tree for row in rows if row} - self.out.blobs.keys()):
-                self._hold(oid, blob)
-        self.at_hand = set()
-        self._fetch_below(changed)
+                self._keep_blob(oid, blob)
+        self.stored_inside = set()
+        self._fetch_inside(changed)
 
-    def _fetch_below(self, folders: list[bytes]) -> None:
+    def _fetch_inside(self, folders: list[bytes]) -> None:
         below = [w.join(folder, name) for folder in folders for name in self._children(folder)]
         self.known.fetch(below)
         if self.store:
             rows = (self.known.get(folder) for folder in below)
-            self.at_hand |= self.store.find_existing(row.tree for row in rows if row)
+            self.stored_inside |= self.store.find_existing(row.tree for row in rows if row)
 
-    def _hold(self, oid: bytes, blob: bytes) -> None:
+    def _keep_blob(self, oid: bytes, blob: bytes) -> None:
         self.out.blobs[oid] = blob
         self.in_memory += len(blob) // 64
 
@@ -267,42 +269,43 @@ class SnapshotBuilder:
     # one directory
 
     def _read_folder(self, folder: bytes) -> _OpenDirectory | None:
-        """None where nothing changed in it, and where nothing can be read."""
+        """None if nothing changed in it, or if it cannot be read."""
         listing = self.found.changed.get(folder)
-        opened = self._look_into(listing) if listing else None
+        opened = self._open_directory(listing) if listing else None
         if opened and self.moment and self.moment.is_over():
-            self._leave_open(opened)
+            self._mark_uncertain(opened)
         return opened
 
-    def _make(self, folder: bytes, opened: _OpenDirectory | None) -> None:
+    def _make_directory(self, folder: bytes, opened: _OpenDirectory | None) -> None:
         listing = self.found.changed.pop(folder, None)
         old = self.known.get(folder)
         if listing is None:
             if old is None:
                 raise StoreDamaged(what="a directory that the last scan saw is not in it any more")
-            if not self._take_over(folder, old):
+            if not self._replace_trees(folder, old):
                 tree = self.out.tree(old.tree)
                 entries = dict(tree.entries)
-                self._fetch_below([folder])
-                below, settled = self._give_trees(folder, entries)
+                self._fetch_inside([folder])
+                below, settled = self._fill_in_trees(folder, entries)
                 sig = old.sig if settled else b""
-                self._note(folder, old, sig, old.marks, Tree(entries, tree.partial), below)
+                self._add_row(folder, old, sig, old.marks, Tree(entries, tree.partial), below)
             return
         if opened is None:
             return
         entries = opened.entries
-        below, settled = self._give_trees(folder, entries)
+        below, settled = self._fill_in_trees(folder, entries)
         sig = listing.sig if settled and opened.settled and not opened.racy else b""
         partial = PINS_ONLY if listing.mode == w.PINS_ONLY else b""
-        self._note(folder, listing, sig, listing.marks(), Tree(entries, partial), below)
+        self._add_row(folder, listing, sig, listing.marks(), Tree(entries, partial), below)
         self.out.stats[folder] = encode_stats([opened.rows[row[0]] for row in listing.rows], opened.racy)
         for name, entry in self._old_entries(folder).items():
             if entry.kind == DIR and (name not in entries or entries[name].kind != DIR):
                 self.out.removed.append(w.join(folder, name))
 
-    def _leave_open(self, opened: _OpenDirectory) -> None:
-        """After the moment, beside what is found to have changed: what the last scan saw here and is gone, if
-        the directory itself was changed; and all files of a database of which one was."""
+    def _mark_uncertain(self, opened: _OpenDirectory) -> None:
+        """After the moment: mark more as changed than the files that are known to be. If the directory was
+        changed, that is what the last scan saw and is gone. And if one file of a database was changed, it is
+        all of them."""
         uncertain = set()
         if self.moment and self.moment.ended_before(os.fstat(opened.fd).st_ctime_ns):
             uncertain = self._old_entries(opened.listing.folder).keys() - opened.rows.keys()
@@ -313,15 +316,15 @@ class SnapshotBuilder:
         opened.entries.update((name, TreeEntry(UNCOVERED, 0, 0, CHANGED)) for name in uncertain)
         opened.settled = opened.settled and not uncertain
 
-    def _take_over(self, folder: bytes, old: KnownDir) -> bool:
-        """A directory in which nothing changed but what lies in those below it: its list gets their new
-        trees. False where that is not all, or where it is not sure that the other trees are there."""
+    def _replace_trees(self, folder: bytes, old: KnownDir) -> bool:
+        """Only put the new trees of the directories inside it into the directory's list. False if
+        more has changed, or if it is not certain that its other trees are in the store."""
         blob = self.out.blobs.get(old.tree)
         if blob is None or not self.store or self.store.lost:
             return False
         trees: dict[bytes, bytes] = {}
         files, size, uncovered = old.files, old.size, old.uncovered
-        for child in self.inside[folder]:
+        for child in self.changed_inside[folder]:
             made, before = self.out.known.get(child), self.known.get(child)
             if made is None or before is None:
                 return False
@@ -331,13 +334,14 @@ class SnapshotBuilder:
             uncovered += made.uncovered - before.uncovered
         blob = with_trees(blob, trees)
         oid = self._put_blob(blob)
-        self._hold(oid, blob)
+        self._keep_blob(oid, blob)
         self.out.known[folder] = KnownDir(folder, old.env, old.sig, old.out_env, oid, files, size, uncovered,
                                          old.marks)
         return True
 
-    def _give_trees(self, folder: bytes, entries: dict[bytes, TreeEntry]) -> tuple[list[KnownDir], bool]:
-        """Each directory's entry gets its tree. Their rows, for the totals, and whether none is missing."""
+    def _fill_in_trees(self, folder: bytes, entries: dict[bytes, TreeEntry]) -> tuple[list[KnownDir], bool]:
+        """Put the trees of directories into their entries. Returns their rows, for the totals, and whether
+        none is missing."""
         below = []
         settled = True
         for name, entry in list(entries.items()):
@@ -346,7 +350,7 @@ class SnapshotBuilder:
             child = w.join(folder, name)
             reason = self.found.failed.get(child)
             if reason is None:
-                known = self._below(child)
+                known = self._row_of(child)
                 entries[name] = TreeEntry(DIR, entry.mode, 0, known.tree)
                 below.append(known)
                 continue
@@ -356,14 +360,15 @@ class SnapshotBuilder:
                 entries[name] = TreeEntry(UNCOVERED, 0, 0, reason)
         return below, settled
 
-    def _below(self, folder: bytes) -> KnownDir:
-        """The row of a directory, just made or from the cache; the latter only with its tree at hand. What
-        lies in a tree is as sure as the tree is: objects are deleted when nothing points at them."""
+    def _row_of(self, folder: bytes) -> KnownDir:
+        """The row of a directory, just made or from the cache. From the cache, only if its tree is in the
+        store. Then everything in that tree is there too: an object is deleted only when nothing refers to
+        it."""
         fresh = self.out.known.get(folder)
         if fresh is not None:
             return fresh
         known = self.known.get(folder)
-        if known is None or not (self.store is None or known.tree in self.at_hand):
+        if known is None or not (self.store is None or known.tree in self.stored_inside):
             raise StoreDamaged(what="a directory that the last scan saw is not in it any more")
         return known
 
@@ -387,9 +392,9 @@ class SnapshotBuilder:
                     self.sink.put_packed(oid, pack_hashes(blob, self.sink.in_bulk))
             self.waiting.clear()
 
-    def _note(self, folder: bytes, under: KnownDir | w.Listing, sig: bytes, marks: bytes, tree: Tree,
-              below: list[KnownDir]) -> None:
-        """The row of a directory that is made; `under` tells by which rules."""
+    def _add_row(self, folder: bytes, under: KnownDir | w.Listing, sig: bytes, marks: bytes, tree: Tree,
+                 below: list[KnownDir]) -> None:
+        """Add the row of a finished directory. `under` says which rules applied."""
         values = tree.entries.values()
         files = [e for e in values if e.kind in FILES or e.kind == LINK]
         self.out.known[folder] = KnownDir(
@@ -399,8 +404,8 @@ class SnapshotBuilder:
 
     # reading one directory
 
-    def _look_into(self, listing: w.Listing) -> _OpenDirectory | None:
-        """None when a link is in its place, or on the way to it, since it was listed."""
+    def _open_directory(self, listing: w.Listing) -> _OpenDirectory | None:
+        """None if it, or a directory above it, became a link after it was listed."""
         folder = listing.folder
         try:
             opened = _OpenDirectory(listing, self.folders.fd(folder), self.rules.max_bytes)
@@ -423,16 +428,16 @@ class SnapshotBuilder:
                                         else TreeEntry(DIR, row[1] & 0o7777, 0, b""))
             elif reasons.get(name):
                 opened.entries[name] = TreeEntry(UNCOVERED, 0, 0, reasons[name])
-            elif not self._reused(opened, row, None if verdict == w.FORCED else stats.get(name),
-                                  old.get(name)):
+            elif not self._add_without_reading(opened, row, None if verdict == w.FORCED else stats.get(name),
+                                               old.get(name)):
                 to_read.append(row)
         self._read(opened, to_read)
         self.done += len(listing.rows) - len(to_read)
         return opened
 
-    def _reused(self, opened: _OpenDirectory, row: tuple[Any, ...], stat: tuple[tuple[int, ...], bool] | None,
-                entry: TreeEntry | None) -> bool:
-        """Whether it need not be read, for it is as the last scan saw it; or it is a link."""
+    def _add_without_reading(self, opened: _OpenDirectory, row: tuple[Any, ...],
+                             stat: tuple[tuple[int, ...], bool] | None, entry: TreeEntry | None) -> bool:
+        """Whether it need not be read, because it has not changed since the last scan, or is a link."""
         name = row[0]
         if max(row[2], row[3]) >= self.racy_from:
             opened.racy.add(name)
@@ -452,17 +457,17 @@ class SnapshotBuilder:
         self.read_bytes += sum(row[1] for row in rows)
         if self.read_bytes > _BULK_BYTES:
             self._begin_bulk()
-        sink = self._reads_into()
+        sink = self._read_sink()
         for number, row in enumerate(rows):
             if self.progress and not number % 64:
                 self.progress("Reading files", self.done, self.total)
-            self._take(opened, row[0], read_file(row[0], sink, row[1:], opened.fd, opened.limit,
-                                                 row[0] in opened.racy))
+            self._add_file(opened, row[0], read_file(row[0], sink, row[1:], opened.fd, opened.limit,
+                                                     row[0] in opened.racy))
             self.done += 1
         if rows:
             self._settle_databases(opened)
 
-    def _reads_into(self) -> BlobSink | None:
+    def _read_sink(self) -> BlobSink | None:
         return self.uncompressed if self.uncompressed and self.sink else self.sink
 
     def _read_link(self, opened: _OpenDirectory, name: bytes) -> None:
@@ -470,7 +475,7 @@ class SnapshotBuilder:
             target = os.readlink(name, dir_fd=opened.fd)
             row = signature(os.lstat(name, dir_fd=opened.fd)) if self.moment else ()
         except OSError:
-            opened.settled = False  # gone, or no longer a link: the next scan sees what it is
+            opened.settled = False  # it is gone, or no longer a link: the next scan will see
             if self.moment and self.moment.is_over():
                 opened.entries[name] = TreeEntry(UNCOVERED, 0, 0, CHANGED)
             return
@@ -480,7 +485,7 @@ class SnapshotBuilder:
             return
         opened.entries[name] = TreeEntry(LINK, 0, len(target), target)
 
-    def _take(self, opened: _OpenDirectory, name: bytes, read: Read) -> None:
+    def _add_file(self, opened: _OpenDirectory, name: bytes, read: Read) -> None:
         if read.failure == DATABASE:
             opened.databases.add(name)
             return
@@ -503,7 +508,7 @@ class SnapshotBuilder:
         opened.entries[name] = TreeEntry(read.kind, read.row[4] & 0o7777, read.size, read.ref)
 
     def _settle_databases(self, opened: _OpenDirectory) -> None:
-        """A database and its journal were read one after the other: make sure they fit together."""
+        """Make sure that databases and their journals match, since they were read one after the other."""
         groups = companions(opened.entries.keys() | opened.databases)
         for main in opened.databases.union(groups.values()):
             members = [main, *(n for n, m in groups.items() if m == main)]
@@ -514,13 +519,13 @@ class SnapshotBuilder:
                 self._settle_group(opened, members)
 
     def _copy_database(self, opened: _OpenDirectory, main: bytes) -> None:
-        """One that somebody may be writing to. The index of its WAL (`-shm`) is left as it was read: whoever
-        opens the database makes it anew."""
+        """Copy a database that somebody may be writing to. The index of its WAL (`-shm`) stays as it was
+        read, because whoever opens the database makes a new one."""
         from rewind.snapshot.scan.sqlite_copy import TooLarge, copy_database
 
         names = [main, main + b"-journal", main + b"-wal"]
         opened.settled = False
-        opened.racy.update(names)  # to be read again next time, whatever they look like then
+        opened.racy.update(names)  # to be read again next time in any case
         try:
             copied = copy_database(main, opened.fd, opened.limit, self._now_ns)
         except TooLarge:
@@ -531,7 +536,7 @@ class SnapshotBuilder:
             opened.entries.pop(main, None)
             return
         except OSError:
-            self._take(opened, main, failed(UNREADABLE))
+            self._add_file(opened, main, failed(UNREADABLE))
             return
         for name in names:
             if name in opened.entries and opened.entries[name].kind in FILES:
@@ -542,30 +547,31 @@ class SnapshotBuilder:
             opened.entries.update((name, TreeEntry(UNCOVERED, 0, 0, CHANGED)) for name in members)
             return
         for name, file in copied.files.items():
-            kind, size, ref = store_pieces(file.pieces(), self._reads_into())
+            kind, size, ref = store_pieces(file.pieces(), self._read_sink())
             opened.entries[name] = TreeEntry(kind, file.signature[4] & 0o7777, size, ref)
         copied.close()
         if copied.torn:
             self.out.torn.append(w.join(opened.listing.folder, main))
 
     def _is_late(self, opened: _OpenDirectory, name: bytes, found: tuple[int, ...]) -> bool:
-        """Whether a file changed after the moment that the snapshot is of."""
+        """Whether a file changed after the moment of the snapshot."""
         listed = opened.rows[name][1:] if name in opened.rows else ()
         return bool(self.moment and self.moment.has_changed(listed, found))
 
     def _now_ns(self) -> int:
-        """The clock of the file system, or a little before it."""
+        """The time according to the file system, or a little earlier."""
         return self.racy_from + RACY_NS + time.monotonic_ns() - self.since
 
     def _settle_group(self, opened: _OpenDirectory, members: list[bytes]) -> None:
         for _ in range(_TRIES):
-            if not any(_moved(opened, name) for name in members):
+            if not any(_has_changed(opened, name) for name in members):
                 break
             for name in members:
                 opened.entries.pop(name, None)
-                self._take(opened, name, read_file(name, self._reads_into(), None, opened.fd, opened.limit))
+                read = read_file(name, self._read_sink(), None, opened.fd, opened.limit)
+                self._add_file(opened, name, read)
         if any(name in opened.entries and opened.entries[name].ref == CHANGED for name in members):
-            # One of them without the others would not be a database.
+            # One without the others would not be a usable database.
             opened.entries.update((name, TreeEntry(UNCOVERED, 0, 0, CHANGED)) for name in members)
         if opened.outgrown.intersection(members):
             real = real_group(members, opened.fd)
@@ -574,7 +580,7 @@ class SnapshotBuilder:
                                       if name in opened.entries)
 
 
-def _moved(opened: _OpenDirectory, name: bytes) -> bool:
+def _has_changed(opened: _OpenDirectory, name: bytes) -> bool:
     if name not in opened.entries or opened.entries[name].kind not in FILES:
         return False
     try:

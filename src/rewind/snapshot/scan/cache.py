@@ -1,4 +1,5 @@
-"""The scan cache: what the last scan saw of each directory, so that the next one need not look."""
+"""The scan cache: what the last scan saw in each directory, so that the next scan can skip what has not
+changed."""
 
 from __future__ import annotations
 
@@ -25,14 +26,13 @@ if TYPE_CHECKING:
 _STAT = struct.Struct("<QqqQHB")  # size, mtime, ctime, inode, mode, racy
 _COUNT = struct.Struct("<I")
 _TYPE, _IS_DIR = 0o170000, 0o040000
-_MONITOR = "monitor"  # a fact: since when changes are to be asked for
+_MONITOR = "monitor"  # the key of a fact: what the next scan asks a monitor
 _COLUMNS = ("path", "env", "sig", "out_env", "tree", "files", "bytes", "uncovered", "marks")
 
 
-# A row of the scan cache as it is read, a thousand at a time: what the last scan learned about one
-# directory. `env` stands for the rules in force for its entries, `out_env` for those it hands down;
-# `sig` is its listing, empty when something in it must be read again; `marks` are the directories
-# in it that are not simply descended into.
+# A row of the scan cache: what the last scan learned about one directory. `env` identifies the rules for its
+# entries, and `out_env` those for the directories inside it. `sig` is a digest of its listing, or empty if
+# something in it must be read again. `marks` are the directories in it that are not simply walked.
 if TYPE_CHECKING:
     class KnownDir(NamedTuple):
         path: bytes
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
         uncovered: int
         marks: bytes
 else:
-    class KnownDir(tuple):  # by hand, for `collections` costs every save more than all its fields together
+    class KnownDir(tuple):  # by hand: importing `collections` would take every save longer than all this
         __slots__ = ()
         path, env, sig, out_env, tree, files, size, uncovered, marks = (
             property(itemgetter(at)) for at in range(9))
@@ -59,8 +59,8 @@ else:
 
 
 class KnownDirs:
-    """What the last scan learned. The walk needs a signature for each directory and little else, so
-    that is all that is loaded at once; whole rows come one by one, for what has changed."""
+    """What the last scan learned. The walk needs little more than a signature for each directory, so only
+    that is loaded at once. Whole rows are loaded for what has changed."""
 
     def __init__(self, db: DerivedDb | None) -> None:
         self._db = db
@@ -85,7 +85,7 @@ class KnownDirs:
         return self._all
 
     def fetch(self, paths: Iterable[bytes]) -> None:
-        """Many at once: a question for each would take longer than reading what has changed."""
+        """Load many rows at once. A query for each would take longer than reading what has changed."""
         self._load([path for path in paths if path in self.sigs and path not in self._rows])
 
     def _load(self, wanted: list[bytes]) -> None:
@@ -98,19 +98,20 @@ class KnownDirs:
 
 
 class ScanCache:
-    """Rows of `scan-cache.db`. Only who has the lock of the place writes them; whoever deletes objects, which
-    takes the store's lock, makes rows forgotten first."""
+    """Rows of `scan-cache.db`. They are written only with the lock of the place. Whoever deletes objects,
+    which needs the lock of the store, deletes the rows that refer to them first."""
 
     def __init__(self, db: DerivedDb | None) -> None:
         self._db = db
 
     def load(self, top: int) -> KnownDirs:
-        """`top` counts the objects ever stored: a cache that has seen more knows another store."""
+        """`top` counts the objects that were ever stored. A cache that has seen more belongs to another
+        store."""
         self._check_top(top)
         return KnownDirs(self._db)
 
     def database(self, top: int) -> DerivedDb | None:
-        """The same for who looks at few of them; see `watchman/known.py`."""
+        """The same for callers that need few rows (`watchman/known.py`)."""
         self._check_top(top)
         return self._db
 
@@ -121,18 +122,18 @@ class ScanCache:
                 self.forget_all()
 
     def files(self) -> int:
-        """How many files the last scan saw; 0 when there was none."""
+        """How many files the last scan saw; 0 if there was no scan."""
         rows = self._db.query("SELECT files FROM dirs WHERE path=x''") if self._db else []
         return rows[0][0] if rows else 0
 
     def monitored(self) -> str:
-        """What the last scan left for the next one to ask a monitor; "" for nothing."""
+        """What the last scan left for the next one to ask a monitor; empty if nothing."""
         rows = self._db.query("SELECT value FROM facts WHERE key=?", (_MONITOR,)) if self._db else []
         return rows[0][0] if rows and isinstance(rows[0][0], str) else ""
 
     def unsettled(self) -> list[bytes]:
-        """The directories that must be looked at again, whatever anybody says; the top one is always there,
-        and nothing at all where the question could not be answered."""
+        """The directories that must be looked at again in any case. The top one is always among them. The
+        list is empty if the query failed."""
         if not self._db:
             return []
         self._db.query("CREATE INDEX IF NOT EXISTS unsettled ON dirs (path) WHERE sig=x''")
@@ -140,7 +141,7 @@ class ScanCache:
             "SELECT path FROM dirs WHERE sig=x'' UNION SELECT path FROM dirs WHERE path=x''")]
 
     def stats(self, folders: list[bytes]) -> dict[bytes, bytes]:
-        """For `decode_stats`, of each directory that the last scan saw."""
+        """What the last scan saw in these directories, for `decode_stats`."""
         found: dict[bytes, bytes] = {}
         for marks, part in in_parts(folders) if self._db else ():
             assert self._db
@@ -149,12 +150,12 @@ class ScanCache:
 
     def update(self, known: dict[bytes, KnownDir], stats: dict[bytes, bytes],
                removed: list[bytes], top: int, monitored: str | None = None) -> None:
-        """`monitored`: what the next scan is to ask a monitor. None is from a scan that asked none: then the
-        next one begins anew, for nobody noticed which directories changed places."""
+        """`monitored` is what the next scan asks a monitor. None comes from a scan without a monitor. The
+        next one then starts again, because nobody noticed which directories changed places."""
         if not self._db or not (known or removed or monitored is not None):
             return
         subtrees: list[tuple[object, ...]] = [(p, p + b"/", p + b"0") for p in removed]
-        gone = "path=? OR (path>=? AND path<?)"  # "0" follows "/" in byte order
+        gone = "path=? OR (path>=? AND path<?)"  # "0" comes after "/" in byte order
         self._db.write([
             (f"DELETE FROM dirs WHERE {gone}", subtrees),
             (f"DELETE FROM stats WHERE {gone}", subtrees),
@@ -167,17 +168,18 @@ class ScanCache:
         ])
 
     def version(self) -> list[Any]:
-        """Another one after every change: the top directory's row is replaced, and gets a new number."""
+        """A value that changes with every update: the row of the top directory is replaced and gets a new
+        number."""
         asked = "SELECT (SELECT rowid FROM dirs WHERE path=x''), (SELECT value FROM facts WHERE key='top')"
         return self._db.query(asked) if self._db else []
 
     def dirs_not_in(self, live: set[bytes]) -> list[bytes]:
-        """Rows that promise a tree which is about to be deleted."""
+        """The directories whose tree is about to be deleted."""
         rows = self._db.query("SELECT path, tree FROM dirs") if self._db else []
         return [path for path, tree in rows if tree not in live]
 
     def forget(self, paths: list[bytes]) -> None:
-        """Before objects are deleted: no row may promise a tree that will be gone."""
+        """Call this before objects are deleted: no row may promise a tree that does not exist."""
         if not self._db:
             return
         rows: list[tuple[object, ...]] = [(path,) for path in paths]
@@ -197,12 +199,13 @@ def _set_top(top: int) -> tuple[str, list[tuple[object, ...]]]:
 
 
 def _no_monitor() -> tuple[str, list[tuple[object, ...]]]:
-    """A row that is forgotten has to be made anew, and only a whole walk comes by."""
+    """Rows that were deleted must be made again, and only a whole walk does that."""
     return "DELETE FROM facts WHERE key=?", [(_MONITOR,)]
 
 
 def encode_stats(rows: list[tuple[Any, ...]], racy: set[bytes]) -> bytes:
-    """`rows` as the walk makes them. A directory has no size, and when it was moved instead of the times."""
+    """`rows` come from the walk. A directory has no size, and the time when it was moved instead of the
+    others."""
     kept = [row for row in rows if len(row) != 3]  # the `.git` of a nested repository is not walked
     packed = [_STAT.pack(*row[1:5], row[5] & 0xFFFF, row[0] in racy) if len(row) == 6
               else _STAT.pack(0, row[3], 0, row[2], row[1] & 0xFFFF, 0) for row in kept]
@@ -218,7 +221,7 @@ def decode_stats(blob: bytes) -> dict[bytes, tuple[tuple[int, ...], bool]]:
 
 
 def decode_folders(blob: bytes) -> dict[bytes, tuple[int, ...]]:
-    """Of the directories alone: name -> (inode, when it was moved, mode)."""
+    """Only for directories: name -> (inode, when it was moved, mode)."""
     (count,) = _COUNT.unpack_from(blob)
     end = _COUNT.size + count * _STAT.size
     stats = list(_STAT.iter_unpack(blob[_COUNT.size:end]))

@@ -1,7 +1,7 @@
-"""Directories of a project, opened from the top down without following a link.
+"""Opens directories of a project from the top down, without following links.
 
-Between the look at a directory and the reading of what is in it, somebody may put a link to another place in
-its stead; what is read by way of these descriptors lies in the project all the same.
+After a directory was listed, somebody may replace it by a link to another place. What is read through these
+descriptors is inside the project in any case.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _BELOW = _FLAGS | os.O_NOFOLLOW
 
 
 class Folders:
-    """One directory is open at a time, with those above it: the next one is mostly near."""
+    """One directory is open at a time, with those above it, because the next one is usually near."""
 
     def __init__(self, root: bytes) -> None:
         self._root = root
@@ -32,7 +32,7 @@ class Folders:
         self._close_from(0)
 
     def fd(self, folder: bytes) -> int:
-        """To be used before the next one is asked for. OSError when a part of the way is no directory."""
+        """Use it before you ask for the next one. Raises OSError if a part of the path is not a directory."""
         names = folder.split(b"/") if folder else []
         if not self._fds:
             self._fds.append(os.open(self._root, _FLAGS))

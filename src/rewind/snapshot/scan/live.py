@@ -1,22 +1,21 @@
-"""A file of the project as it is on the disk right now, for looking at it."""
+"""Reads a file of the project as it is on the disk now, to show it."""
 
 from __future__ import annotations
 
 import os
 import stat
 
-_DIR = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+from rewind.snapshot.scan.folders import Folders
+
+_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def read_live(root: bytes, path: bytes, limit: int) -> bytes | None:
-    """Up to `limit` bytes of a regular file; None when it is gone, or is none any more.
-
-    No symbolic link is followed on the way: the directory that was scanned a moment ago may have
-    been replaced by a link to somewhere else.
-    """
+    """Up to `limit` bytes of a regular file. None if it is gone, or is no regular file any more."""
+    folder, name = os.path.split(path)
     try:
-        fd = _open(root, path)
+        with Folders(root) as folders:
+            fd = os.open(name, _FLAGS, dir_fd=folders.fd(folder))
     except OSError:
         return None
     try:
@@ -27,19 +26,6 @@ def read_live(root: bytes, path: bytes, limit: int) -> bytes | None:
         return None
     finally:
         os.close(fd)
-
-
-def _open(root: bytes, path: bytes) -> int:
-    *folders, name = path.split(b"/")
-    at = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        for folder in folders:
-            below = os.open(folder, _DIR, dir_fd=at)
-            os.close(at)
-            at = below
-        return os.open(name, _FILE, dir_fd=at)
-    finally:
-        os.close(at)
 
 
 def _read(fd: int, limit: int) -> bytes:

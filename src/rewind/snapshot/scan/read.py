@@ -1,4 +1,4 @@
-"""Reading one file into blobs, so that what is stored is what the file held at one moment."""
+"""Reads one file into blobs, so that its content at one moment is stored."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
     from rewind.store.blobs import BlobSink
 
-_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
+_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
 _TRIES = 5
 
 GONE = b""
 UNREADABLE, TOO_LARGE = Reasons.UNREADABLE, Reasons.TOO_LARGE
-DATABASE = b"database"  # of SQLite, and perhaps in use: to be copied in another way
+DATABASE = b"database"  # of SQLite, and perhaps in use, so it must be copied in another way
 
 
 class Read:
-    """The outcome: `kind`, `size`, `ref` and the file's signature; or a reason in `failure`."""
+    """The result: `kind`, `size`, `ref` and the file's signature (`row`), or the reason for a `failure`."""
 
     __slots__ = ("failure", "kind", "ref", "row", "settled", "size")
 
@@ -35,7 +35,7 @@ class Read:
         self.size = size
         self.ref = ref
         self.row = row
-        self.settled = settled  # False: it kept changing under the reads; look again next time
+        self.settled = settled  # False if it kept changing: the next scan must look again
         self.failure = failure
 
 
@@ -45,12 +45,12 @@ def failed(reason: bytes) -> Read:
 
 def read_file(path: bytes, sink: BlobSink | None, seen: tuple[int, ...] | None = None,
               dir_fd: int | None = None, limit: int | None = None, in_use: bool = False) -> Read:
-    """Read a regular file; its content goes to `sink` unless that is None (hash only).
+    """Read a regular file. Its content goes to `sink`, or is only hashed if that is None.
 
-    `seen` is the file's signature as it was listed: if it still holds after reading, then the
-    content is of one moment, and the look before reading is saved. Over `limit` bytes it is too large:
-    somebody may write to it faster than it can be read. A database that is `in_use`, or is found to be, is
-    not read: its signature does not tell whether it was written meanwhile.
+    `seen` is the file's signature as it was listed. If it is the same after reading, the content is of one
+    moment, and no look before reading is necessary. A file over `limit` bytes is too large: somebody may
+    write to it faster than it can be read. A database that is `in_use`, or is found to be, is not read,
+    because its signature does not show whether it was written to meanwhile.
     """
     try:
         fd = os.open(path, _FLAGS, dir_fd=dir_fd)
@@ -61,18 +61,18 @@ def read_file(path: bytes, sink: BlobSink | None, seen: tuple[int, ...] | None =
     try:
         return _read_stable(fd, sink, seen or signature(os.fstat(fd)), limit, in_use)
     except FileTrouble:
-        return failed(UNREADABLE)  # an I/O error of this one file must not cost the others
+        return failed(UNREADABLE)  # an I/O error in one file must not affect the others
     finally:
         os.close(fd)
 
 
 class FileTrouble(Exception):
-    """The file itself cannot be read. The store's troubles are errors of another kind: they end
-    the capture, or a full disk would look like a project of unreadable files."""
+    """The file itself cannot be read. Errors of the store are of other classes and end the capture. Otherwise
+    a full disk would look like a project of unreadable files."""
 
 
 def read_open(fd: int, size: int, sink: BlobSink | None) -> tuple[bytes, int, bytes]:
-    """`size` bytes of an open file as they are now: kind, size and ref of its entry."""
+    """Read `size` bytes of an open file. Returns kind, size and ref of its entry."""
     os.lseek(fd, 0, os.SEEK_SET)
     return _read_once(fd, size, sink, False)
 
@@ -101,7 +101,7 @@ def signature(info: os.stat_result) -> tuple[int, ...]:
 
 
 def _read_once(fd: int, expected: int, sink: BlobSink | None, in_use: bool) -> tuple[bytes, int, bytes]:
-    """As many bytes as it had when it was looked at: what is appended meanwhile may have no end."""
+    """Read as many bytes as the file had when it was looked at, because appending to it may never end."""
     data = _read_upto(fd, min(expected, CHUNK))
     if in_use and data.startswith(MAGIC):
         return DATABASE, 0, b""
@@ -118,7 +118,7 @@ def _rest(fd: int, data: bytes, expected: int) -> Iterator[bytes]:
 
 
 def store_pieces(pieces: Iterable[bytes], sink: BlobSink | None) -> tuple[bytes, int, bytes]:
-    """A file that comes in pieces; kind, size and ref of its entry."""
+    """Store a file that comes in pieces. Returns kind, size and ref of its entry."""
     stored = [(len(piece), _store(piece, sink)) for piece in pieces]
     if not stored:
         return FILE, 0, _store(b"", sink)

@@ -1,6 +1,6 @@
-"""From the directory tree to a snapshot: what changed is read, the rest is known by its signature.
+"""Makes a snapshot of the directory tree: what changed is read, the rest is recognised by its signature.
 
-With a store the snapshot is captured; without one it is only looked at (plans, diffs, status).
+With a store the snapshot is captured. Without one the tree is only looked at (plans, diffs, status).
 """
 
 from __future__ import annotations
@@ -29,16 +29,17 @@ def scan(root: bytes, rules: Rules, cache: ScanCache, store: ObjectStore | None,
          keep: bool, now_ns: int | None = None, processes: int = 0,
          progress: Progress | None = None, moment: Moment | None = None,
          monitor: Monitor | None = None, all_read: Callable[[], None] | None = None) -> Snapshot:
-    """Look at the whole tree. `keep` stores what is new; `now_ns` is the file system's clock. `monitor` may
-    know that most of it need not be looked at. `all_read` is called once nothing more will be read."""
+    """Look at the whole tree. `keep` stores what is new. `now_ns` is the current time of the file system.
+    `monitor` may know that most directories need not be looked at. `all_read` is called as soon as everything
+    is read."""
     start = min(now_ns or time.time_ns(), time.time_ns())
     if moment:
         moment.begin(now_ns or time.time_ns())
         if moment.is_over():
-            monitor = None  # what changed since then is told by the files alone
+            monitor = None  # only the files themselves show what changed since then
     processes = processes or available_cpus()
     collecting = gc.isenabled()
-    gc.disable()  # nothing here makes cycles, and a collection over 100,000 rows costs more than the walk
+    gc.disable()  # nothing here makes cycles, and a collection over 100,000 rows takes longer than the walk
     try:
         read_at: list[float] = []
 
@@ -63,9 +64,8 @@ def scan(root: bytes, rules: Rules, cache: ScanCache, store: ObjectStore | None,
         try:
             return look(cache, monitor)
         except StoreDamaged:
-            # A tree that the cache relies on cannot be read. The project itself can: saving what is
-            # there now must go on, whatever became of an older checkpoint. Who was told that all has been
-            # read does not stand still any more.
+            # A tree that the cache refers to cannot be read, but the project can. Saving its current state
+            # must not depend on an older checkpoint. Files may change again if `all_read` was called.
             if moment and read_at:
                 moment.end_at(read_at[0])
             snapshot = look(ScanCache(None))

@@ -1,9 +1,9 @@
-"""A SQLite database that somebody is writing to, copied together with its journals so that they fit.
+"""Copies a SQLite database that somebody may be writing to, with its journals, so that they match.
 
-A reader's lock would make a commit fail at once where the program has no busy timeout. So none is taken: the
-files are looked at before and after they are copied, and `fits` decides whether what was copied is a state
-that SQLite itself would recover from. Only a WAL that begins anew faster than a large database can be copied
-is held for some milliseconds, by a lock that no writer waits for.
+A reader's lock would make a commit fail at once if the program has no busy timeout. So none is taken: the
+files are looked at before and after they are copied, and `fits` decides whether SQLite could recover from the
+copy. If a WAL starts over faster than a large database can be copied, a lock that no writer waits for
+prevents that for some milliseconds.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import IO
 
-_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
+_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
 _TRIES = 20
-_FREE_TRIES = 3  # then a WAL is held
-_NAP = 0.001  # seconds; a little more each time, up to five times as much
-_PATIENCE = 0.5  # seconds for all tries together, however large the database
-_TICK_NS = 20_000_000  # the time that a file system stamps on a file is no finer than this
+_FREE_TRIES = 3  # after these, a WAL is kept from starting over
+_NAP = 0.001  # seconds; longer each time, up to five times as long
+_PATIENCE = 0.5  # seconds for all tries together, for a database of any size
+_TICK_NS = 20_000_000  # the resolution of times in a file system
 _LONGEST_HOLD = 0.05  # seconds
-_LAST_READER = 127  # the byte of the WAL's index that stands for the last of its readers' locks
+_LAST_READER = 127  # the byte of the WAL's index that is the last reader's lock
 _IN_MEMORY = 32 << 20
-_MARK = 32  # bytes at the beginning of a journal that tell it from another one
-_SHARED_BYTES = (0x40000002, 510)  # where every reader has a lock, and a writer that locks them out
+_MARK = 32  # bytes at the beginning of a journal that distinguish it from another one
+_SHARED_BYTES = (0x40000002, 510)  # where readers lock, and a writer that excludes them
 
 
 class TooLarge(Exception):
@@ -41,23 +41,23 @@ class TooLarge(Exception):
 
 
 class Look:
-    """What is seen of a database at one moment."""
+    """The state of a database at one moment."""
 
     __slots__ = ("header", "journal", "quiet", "signature", "wal", "writing")
 
     def __init__(self, header: bytes, signature: tuple[int, ...], quiet: bool, journal: bytes, wal: bytes,
                  writing: bool) -> None:
-        self.header = header  # it has a counter of commits, which WAL mode does not use
+        self.header = header  # contains a counter of commits, which WAL mode does not use
         self.signature = signature
-        self.quiet = quiet  # not written in the last moment, so that a write would change the signature
-        self.journal = journal  # a random number of the transaction that it belongs to; empty: of none
-        self.wal = wal  # its header, with numbers that change when it begins anew; empty: there is none
-        self.writing = writing  # somebody has locked out all others
+        self.quiet = quiet  # not written to just before, so that a write would change the signature
+        self.journal = journal  # the random number of its transaction; empty if there is none
+        self.wal = wal  # its header, with numbers that change when it starts over; empty if there is no WAL
+        self.writing = writing  # a writer excludes all others
 
 
 def fits(before: Look, after: Look, journal: bytes, wal: bytes) -> bool:
-    """Whether a database that was copied between two looks is whole, together with the journals that were
-    copied after it. These are given as in `Look`."""
+    """Whether a database that was copied between `before` and `after` is whole together with the journals
+    that were copied after it. These are given in the form of `Look`."""
     if before.header[18:20] != after.header[18:20] or before.signature[3] != after.signature[3]:
         return False  # another mode, or another file
     if (after.journal, after.wal) != (journal, wal) or before.wal != wal:
@@ -65,21 +65,21 @@ def fits(before: Look, after: Look, journal: bytes, wal: bytes) -> bool:
     if before.quiet and before.signature == after.signature:
         return before.journal == journal  # nobody wrote to it
     if wal:
-        # What a checkpoint of SQLite's wrote into the database meanwhile is in the WAL as well, for that
-        # did not begin anew. Whatever was copied of such pages, the WAL has the last word on them.
+        # SQLite may have written pages from the WAL into the database meanwhile. They are still in the WAL,
+        # because it did not start over, and pages in the WAL take precedence over those in the database.
         return not before.journal and not journal
     if before.journal:
-        # The same transaction is still under way. All pages that it has changed are in the journal as they
-        # were before, for there they are written first, and it was copied last.
+        # The same transaction is still running. The journal has all pages that it changes as they were
+        # before, because they are written there first, and the journal was copied last.
         return before.journal == journal
-    # No transaction was under way. One that came and went has changed the counter in the header; one that
-    # came and is still there has its journal. Where there are none (modes MEMORY, OFF) there is the lock.
+    # No transaction was running. One that has come and gone has changed the counter in the header, and one
+    # that is still running has a journal. In modes without a journal (MEMORY, OFF) it has the lock.
     return (before.header == after.header and not before.writing
             and (bool(journal) or (before.signature == after.signature and not after.writing)))
 
 
 class File:
-    """One copied file: the signature that it had, and its content, piece by piece."""
+    """One copied file: its signature, and its content in pieces."""
 
     def __init__(self, fd: int, limit: int | None) -> None:
         info = os.fstat(fd)
@@ -96,7 +96,7 @@ class File:
         self._copy(fd, info.st_size)
 
     def _copy(self, fd: int, size: int) -> None:
-        """Nothing but copying: hashing and compressing take ten times as long, and come later."""
+        """Only copy. Hashing and compressing take ten times as long and come later."""
         at = 0
         while at < size:
             piece = os.pread(fd, min(CHUNK, size - at), at)
@@ -138,12 +138,12 @@ class Copied:
 
 
 def copy_database(name: bytes, dir_fd: int, limit: int | None, now_ns: Callable[[], int]) -> Copied:
-    """`now_ns` is the clock of the file system. OSError when the database cannot be opened."""
+    """`now_ns` is the clock of the file system. Raises OSError if the database cannot be opened."""
     begun = before = time.monotonic()
     took = _LONGEST_HOLD
     for attempt in range(1, _TRIES + 1):
         last = attempt == _TRIES or before - begun > _PATIENCE
-        hold = _held_wal(name, dir_fd) if attempt > _FREE_TRIES and took < _LONGEST_HOLD else None
+        hold = _hold_wal(name, dir_fd) if attempt > _FREE_TRIES and took < _LONGEST_HOLD else None
         try:
             copied = _try(name, dir_fd, limit, now_ns, cold=attempt == 1)
         finally:
@@ -158,10 +158,10 @@ def copy_database(name: bytes, dir_fd: int, limit: int | None, now_ns: Callable[
     raise AssertionError("unreachable")
 
 
-def _held_wal(name: bytes, dir_fd: int) -> int | None:
-    """A descriptor that, while it is open, keeps a WAL from beginning anew, by one of the locks that readers
-    have. Writers do not wait for it, nor do SQLite's own checkpoints; only a program that asks for one which
-    empties the WAL is told that this cannot be done now."""
+def _hold_wal(name: bytes, dir_fd: int) -> int | None:
+    """A descriptor with one of the readers' locks, which keeps a WAL from starting over as long as it is
+    open. Writers do not wait for it, and neither do SQLite's own checkpoints. Only a program that asks for a
+    checkpoint that empties the WAL is told that this is not possible now."""
     import fcntl
 
     fd = _open(name + b"-shm", dir_fd)
@@ -169,19 +169,19 @@ def _held_wal(name: bytes, dir_fd: int) -> int | None:
         try:
             fcntl.lockf(fd, fcntl.LOCK_SH | fcntl.LOCK_NB, 1, _LAST_READER)
         except OSError:
-            pass  # then this try is like the others
+            pass  # this try is then like the others
     return fd
 
 
 def _try(name: bytes, dir_fd: int, limit: int | None, now_ns: Callable[[], int], *, cold: bool) -> Copied:
-    """`cold`: rather try again than take a database that is whole only with the journal of a transaction."""
+    """With `cold`, a copy that needs the journal of a running transaction counts as torn."""
     fd = _open(name, dir_fd)
     if fd is None:
         raise FileNotFoundError(name)
     files: dict[bytes, File] = {}
     try:
-        # The order of all this is what `fits` counts on: the counter is looked at first and last, the
-        # journals within that, and they are copied after the database.
+        # `fits` relies on this order: the counter is read first and last, the journals are looked at in
+        # between, and they are copied after the database.
         header, seen = os.pread(fd, HEADER, 0), signature(os.fstat(fd))
         quiet = max(seen[1:3]) < now_ns() - _TICK_NS
         before = Look(header, seen, quiet, *_journals(name, dir_fd), _is_locked(fd))
@@ -193,7 +193,7 @@ def _try(name: bytes, dir_fd: int, limit: int | None, now_ns: Callable[[], int],
                      False, *marks, writing)
         journal, wal = files.get(name + b"-journal"), files.get(name + b"-wal")
         copied = (journal_mark(journal.head) if journal else b"", wal_mark(wal.head) if wal else b"")
-        # Which of several databases a transaction has reached is in a file elsewhere: that journal ends so.
+        # A journal ends like this if its transaction includes several databases. Another file says which.
         several = bool(copied[0]) and journal is not None and journal.tail == JOURNAL_MAGIC
         return Copied(files, not fits(before, after, *copied) or several or (cold and bool(copied[0])))
     except OSError:
@@ -217,7 +217,7 @@ def _add(files: dict[bytes, File], name: bytes, dir_fd: int, limit: int | None) 
 
 
 def _open(name: bytes, dir_fd: int) -> int | None:
-    """None when there is no regular file of that name."""
+    """None if there is no regular file with that name."""
     try:
         fd = os.open(name, _FLAGS, dir_fd=dir_fd)
     except OSError as error:
@@ -254,7 +254,8 @@ def _beginning(name: bytes, dir_fd: int) -> bytes:
 
 
 def _is_locked(fd: int) -> bool:
-    """Whether a process has locked the database for itself. This only asks: nobody can notice it."""
+    """Whether a process has locked the database for itself. This only queries the lock, which nobody can
+    notice."""
     import fcntl
     import struct
 

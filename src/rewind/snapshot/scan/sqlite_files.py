@@ -1,4 +1,4 @@
-"""A SQLite database's journals belong to it: apart from it they are useless, or worse."""
+"""Which files are the journals of a SQLite database. They belong to it: alone they are useless or do harm."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
 _SUFFIXES = (b"-wal", b"-shm", b"-journal")
 MAGIC = b"SQLite format 3\0"
 HEADER = 100  # bytes at the beginning of a database
-HEAD = 8  # bytes that tell a journal from a file which only has such a name
-# A rollback journal that is done with has zeroes there; the index of a WAL is rebuilt whatever is in it.
+HEAD = 8  # bytes that distinguish a journal from a file that only has such a name
+# A finished rollback journal begins with zeroes. The index of a WAL is rebuilt whatever is in it.
 WAL_MAGICS = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 JOURNAL_MAGIC = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"
 _BEGINNINGS = {b"-wal": WAL_MAGICS,
@@ -22,7 +22,7 @@ _BEGINNINGS = {b"-wal": WAL_MAGICS,
 
 
 def main_of(path: bytes) -> bytes | None:
-    """The database that this would be a journal of, by its name."""
+    """The database that this would be a journal of, judged by its name."""
     for suffix in _SUFFIXES:
         if path.endswith(suffix) and path != suffix:
             return path[: -len(suffix)]
@@ -34,7 +34,7 @@ def journals_of(main: bytes) -> list[bytes]:
 
 
 def is_journal(path: bytes, head: bytes) -> bool:
-    """Whether a file with such a name and beginning is one; an empty file may be."""
+    """Whether a file with this name and beginning is a journal. An empty file may be one."""
     return not head or any(path.endswith(suffix) and head.startswith(beginnings)
                            for suffix, beginnings in _BEGINNINGS.items())
 
@@ -44,8 +44,8 @@ def is_database_at(path: bytes, dir_fd: int | None = None) -> bool:
 
 
 def is_journal_at(path: bytes, dir_fd: int | None = None) -> bool:
-    """What the file itself says; where it cannot be read, the name has to do. Zeroes say little: they begin a
-    journal only beside a database."""
+    """Judged by the file itself, or by its name if it cannot be read. A file that begins with zeroes is a
+    journal only if it is beside a database."""
     head = _head(path, dir_fd, HEAD)
     if head is None:
         return True
@@ -57,7 +57,7 @@ def is_journal_at(path: bytes, dir_fd: int | None = None) -> bool:
 
 
 def _head(path: bytes, dir_fd: int | None, size: int) -> bytes | None:
-    """None where it cannot be read."""
+    """None if it cannot be read."""
     try:
         fd = os.open(path, _FLAGS, dir_fd=dir_fd)
     except OSError:
@@ -71,15 +71,15 @@ def _head(path: bytes, dir_fd: int | None, size: int) -> bytes | None:
 
 
 def companions(names: Collection[bytes]) -> dict[bytes, bytes]:
-    """Journal -> database, for those that are both there."""
+    """Journal -> database, if both are among the names."""
     journals = [name for name in names if name.endswith(_SUFFIXES)]
     if not journals:
-        return {}  # nearly every directory: not a word more than this
+        return {}  # the case of nearly every directory, so nothing else is done for it
     present = set(names)
     found = ((name, main_of(name)) for name in journals)
     return {name: main for name, main in found if main and main in present}
 
 
 def real_group(members: list[bytes], fd: int) -> list[bytes]:
-    """The database, which comes first, and those that are its journals by more than their names."""
+    """The database, which comes first, and those of the others that really are its journals."""
     return [members[0], *(name for name in members[1:] if is_journal_at(name, fd))]

@@ -1,6 +1,6 @@
-"""The walk: list every directory, compare it with what the last scan saw, report what differs.
+"""The walk: lists every directory, compares it with what the last scan saw, and reports what differs.
 
-Two processes share a large tree. Nothing is read here but names, `lstat` and ignore files.
+Several processes share a large tree. Nothing is read here but names, `lstat` and ignore files.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from rewind.snapshot.scan.cache import KnownDirs
     from rewind.snapshot.scan.moment import Moment
 
-    Task = tuple[bytes, int, bytes, "list[Any] | None"]  # folder, mode, env, rows if already listed
+    Task = tuple[bytes, int, bytes, "list[Any] | None"]  # directory, mode, env, rows if already listed
 
-# How a directory is walked: by the rules, as part of a small ignored directory, or for pins only.
+# How a directory is walked: by the rules, as part of a small ignored directory, or only for pins.
 BY_RULES, INSIDE_IGNORED, PINS_ONLY = 0, 1, 2
 
 # The verdict on a row. Files first, then directories.
@@ -40,13 +40,13 @@ NOT_WALKED = (TOO_BIG, CLOSED, UNWANTED, HIDDEN)
 
 _TYPE, _IS_DIR, _IS_FILE, _IS_LINK = 0o170000, 0o040000, 0o100000, 0o120000
 _SHARES = 256
-# Pending directories, and files in all, from which a second process pays.
+# From this many pending directories, and files in total, a second process pays.
 _ENOUGH_TO_SHARE, _ENOUGH_FILES = 24, 3000
-_finished: list[int] = []  # children that have told all that they found
+_finished: list[int] = []  # child processes that have reported everything
 
 
 class Listing:
-    """A directory that is not as the last scan left it: its rows, with a verdict on each."""
+    """A directory that differs from the last scan: its rows, with a verdict on each."""
 
     __slots__ = ("env", "folder", "mode", "out_env", "rows", "sig", "verdicts")
 
@@ -65,7 +65,7 @@ class Listing:
                                                       "rows", "verdicts"))
 
     def marks(self) -> bytes:
-        """The child directories that are not simply descended into, for the next walk."""
+        """The directories inside it that are not simply walked, for the next walk."""
         return b"\0".join(bytes((verdict,)) + row[0] for row, verdict in zip(self.rows, self.verdicts)
                           if verdict != DESCEND and is_dir_row(row))
 
@@ -75,9 +75,9 @@ class WalkResult:
 
     def __init__(self) -> None:
         self.changed: dict[bytes, Listing] = {}
-        self.failed: dict[bytes, bytes] = {}  # directory -> reason; b"" when it has vanished
+        self.failed: dict[bytes, bytes] = {}  # directory -> reason; b"" if it has vanished
         self.temps: list[bytes] = []  # leftovers of an interrupted restore
-        self.nested: list[bytes] = []  # where a repository of its own begins
+        self.nested: list[bytes] = []  # the tops of nested repositories
 
 
 def marks_by_name(marks: bytes) -> dict[bytes, int]:
@@ -90,7 +90,7 @@ def is_dir_row(row: tuple[Any, ...]) -> bool:
 
 class Walker:
     def __init__(self, root: bytes, rules: Rules, known: KnownDirs, moment: Moment | None = None) -> None:
-        """`moment`, where it is over: a directory with something newer in it counts as changed."""
+        """If `moment` is over, a directory that contains something newer counts as changed."""
         self.root = root
         self._moment = moment if moment and moment.is_over() else None
         self.rules = rules
@@ -98,11 +98,11 @@ class Walker:
         self.found = WalkResult()
         self._tree: RuleTree | None = None
         self._pins = _pins_by_folder(rules)
-        # Short paths are quicker. The current directory is the whole process's, so we only move
-        # where nobody else can notice: in a forked child, or while there is no other thread.
+        # Short paths are faster. The current directory belongs to the whole process, so it is only changed if
+        # nobody notices: in a forked child, or if there is no other thread.
         self._may_chdir = "threading" not in sys.modules
         self._pending: list[Task] = []
-        self._rules_in: dict[bytes, bool] = {}  # directory -> whether there are rules in it
+        self._rules_in: dict[bytes, bool] = {}  # directory -> whether it contains rules
 
     @property
     def tree(self) -> RuleTree:
@@ -111,7 +111,8 @@ class Walker:
         return self._tree
 
     def _adds_none(self, folder: bytes) -> bool:
-        """Asked of directories that were listed: those that changed are noted, the others are as known."""
+        """Only for directories that were listed. Those that changed are noted; the others are as the cache
+        says."""
         if folder in self._rules_in:
             return not self._rules_in[folder]
         return folder in self.known.sigs and folder not in self.known.special
@@ -121,7 +122,7 @@ class Walker:
         try:
             here = os.open(b".", os.O_RDONLY) if self._may_chdir else -1
         except OSError:
-            here = -1  # a directory that we could not come back to
+            here = -1  # we could not come back to this directory
         self._may_chdir = here >= 0
         if not self._may_chdir:
             return self._walk(processes)
@@ -135,20 +136,20 @@ class Walker:
         self._pending.append((b"", BY_RULES, self.rules.digest, None))
         done = 0
         while done < len(self._pending) and len(self._pending) - done < _ENOUGH_TO_SHARE:
-            self._visit(*self._pending[done])  # breadth first, until there is enough to share out
+            self._visit(*self._pending[done])  # breadth first, until there is enough to share
             done += 1
         tasks = self._pending[done:]
         if len(tasks) >= _ENOUGH_TO_SHARE and processes > 1 and not self._has_few_files():
             self.known.fetch(task[0] for task in tasks)
             tasks.sort(key=self._weight, reverse=True)
-            if self._shared(tasks, processes):
+            if self._walk_in_processes(tasks, processes):
                 return self.found
         for task in tasks:
-            self._below(task)
+            self._walk_below(task)
         return self.found
 
     def _has_few_files(self) -> bool:
-        """By what the last scan saw; nothing is known before the first."""
+        """According to the last scan. Before the first scan, nothing is known."""
         top = self.known.get(b"")
         return top is not None and top.files < _ENOUGH_FILES
 
@@ -156,15 +157,15 @@ class Walker:
         known = self.known.get(task[0])
         return known.files if known else 0
 
-    def _below(self, task: Task) -> None:
+    def _walk_below(self, task: Task) -> None:
         pending = self._pending = [task]
         while pending:
             self._visit(*pending.pop())
 
     # several processes
 
-    def _shared(self, tasks: list[Task], processes: int) -> bool:
-        """All processes draw numbers of shares from one pipe until it is empty."""
+    def _walk_in_processes(self, tasks: list[Task], processes: int) -> bool:
+        """All processes take numbers of shares from one pipe until it is empty."""
         take, fill = os.pipe()
         # One byte for each share, so that the pipe holds them all, however small it is.
         shares = [tasks[i::_SHARES] for i in range(min(_SHARES, len(tasks)))]
@@ -177,11 +178,11 @@ class Walker:
             try:
                 children.append(self._fork(take, shares))
             except OSError:
-                break  # no more processes to be had: those that are there do the work
+                break  # no more processes are possible; the existing ones do the work
         self._drain(take, shares)
         os.close(take)
-        merged = [self._merge(child, out) for child, out in children]  # each of them
-        if not all(merged):  # a child died: do all of it again, alone
+        merged = [self._merge(child, out) for child, out in children]  # a list, so that every child is merged
+        if not all(merged):  # a child died, so do all of it again in this process
             self.found.changed, self.found.failed, self.found.temps, self.found.nested = mark
         return all(merged)
 
@@ -204,13 +205,12 @@ class Walker:
             if not number:
                 return
             for task in shares[number[0]]:
-                self._below(task)
+                self._walk_below(task)
 
     def _child(self, take: int, into: int, shares: list[list[Task]]) -> None:
         status = 1
         try:
-            # If the process that forked us is killed, its lock must go with it, and nobody may be left to
-            # whom we would be writing for ever.
+            # If our parent is killed, its lock must be released, and we must not write to its pipe for ever.
             close_all_but(take, into)
             self.found = WalkResult()
             self._may_chdir = True
@@ -218,11 +218,11 @@ class Walker:
             found = self.found
             result = (found.failed, found.temps, found.nested,
                       [one.plain() for one in found.changed.values()])
-            message = b"ok" + marshal.dumps(result)  # between two processes of ours, never on disk
+            message = b"ok" + marshal.dumps(result)  # only between our processes, never on disk
             view = memoryview(message)
             while view:
                 view = view[os.write(into, view):]
-            os.close(into)  # now, and not when the system has taken this process apart
+            os.close(into)  # now, not when the system has cleaned up this process
             status = 0
         finally:
             os._exit(status)
@@ -281,8 +281,8 @@ class Walker:
             verdicts = self._verdicts(folder, mode, rows)
         probes, final = self._probe_boundaries(folder, rows, verdicts)
         if same and final != verdicts:
-            # An ignored directory in it grew or shrank over the limit. The cache knows no verdicts
-            # on files, and the folder's tree is about to be made anew.
+            # The size of an ignored directory in it crossed the limit, so the directory's tree must be made
+            # again, and the cache has no verdicts on files.
             probes, final = self._probe_boundaries(folder, rows, self._verdicts(folder, mode, rows))
             same = False
         if not same:
@@ -352,13 +352,13 @@ class Walker:
         if verdict == IGNORED and self.rules.policy != "none":
             if self.rules.policy == "all":
                 return WHOLE
-            return TOO_BIG_PINNED if pinned else TOO_BIG  # until the probe finds it small
+            return TOO_BIG_PINNED if pinned else TOO_BIG  # unless the probe finds that it is small
         if pinned:
             return PIN_PATH
         return CLOSED if verdict == NEVER else UNWANTED
 
     def _env_below(self, folder: bytes, env: bytes, rows: list[Any]) -> bytes:
-        """The digest of the rules in force below: unchanged where the folder adds none."""
+        """A digest of the rules for the directories inside it. Unchanged if it adds no rules."""
         if not self._has_rules(folder, rows):
             return env
         nested = _is_nested(folder, rows)
@@ -369,11 +369,11 @@ class Walker:
     def _has_rules(self, folder: bytes, rows: list[Any]) -> bool:
         return _is_nested(folder, rows) or any(row[0] in IGNORE_NAMES for row in rows)
 
-    # ignored directories: captured when small, found out by a walk that stops at the limit
+    # ignored directories, which are captured if small: a walk that stops at the limit finds out
 
     def _probe_boundaries(self, folder: bytes, rows: list[Any],
                           verdicts: bytes) -> tuple[dict[bytes, list[Any]], bytes]:
-        """Rows that were read on the way (by path), and the verdicts with every probe decided."""
+        """Rows that were read for this (by path), and the verdicts with the results of the probes."""
         probes: dict[bytes, list[Any]] = {}
         final = bytearray(verdicts)
         for i, verdict in enumerate(verdicts):
@@ -395,17 +395,17 @@ class Walker:
             try:
                 rows = self._rows(folder)
             except OSError:
-                continue  # the visit that follows reports it
+                continue  # the visit reports it later
             if folder == top:
                 probes[top] = rows
-            self._rules_in[folder] = self._has_rules(folder, rows)  # asked for before it is visited
+            self._rules_in[folder] = self._has_rules(folder, rows)  # needed before it is visited
             for row in rows:
                 if not is_dir_row(row):
                     files += 1
                     size += row[1]
                 elif not is_git_dir(row[0]) and not self.tree.is_on_skip_list(folder, row[0], True):
                     below = join(folder, row[0])
-                    if below not in self.rules.hidden:  # another work tree does not count: it has its own
+                    if below not in self.rules.hidden:  # not another work tree: it is not captured
                         pending.append(below)
             if files > self.rules.dir_files or size > self.rules.dir_bytes:
                 return False
@@ -421,8 +421,8 @@ class Walker:
 
 
 def list_rows(prefix: bytes, nested: bool) -> list[Any]:
-    """One row per name: (name, mode, inode, when it was moved) for a directory, the whole signature for
-    anything else. Watchman cannot be relied on where directories have changed places."""
+    """One row per name: (name, mode, inode, when it was moved) for a directory, and the whole signature for
+    anything else. The time is for Watchman, which is not reliable after directories have changed places."""
     names = os.listdir(prefix or b".")
     names.sort()
     rows: list[Any] = []
@@ -432,13 +432,13 @@ def list_rows(prefix: bytes, nested: bool) -> list[Any]:
         try:
             st = lstat(prefix + name)
         except FileNotFoundError:
-            continue  # it went away between the two calls
+            continue  # it was deleted between the two calls
         mode = st.st_mode
         if mode & 0o170000 == 0o040000:
             if nested and name == b".git":
                 add((name, mode, _stamp(prefix + b".git/info/exclude")))
             else:
-                # A rename changes nothing but this time; what changes in the directory, both.
+                # A rename changes only ctime. A change in the directory changes mtime as well.
                 changed = st.st_ctime_ns
                 add((name, mode, st.st_ino, 0 if changed == st.st_mtime_ns else changed))
         else:
@@ -447,26 +447,26 @@ def list_rows(prefix: bytes, nested: bool) -> list[Any]:
 
 
 def _reap_child() -> None:
-    """The end of a child takes a moment that nobody has to wait for: it is asked for by the next walk."""
+    """A child takes a moment to end. Nobody need wait for that, so the next walk collects its status."""
     while _finished:
         try:
             os.waitpid(_finished.pop(), 0)
         except ChildProcessError:
-            pass  # of the process that forked this one
+            pass  # it belongs to the process that forked this one
 
 
 def _is_nested(folder: bytes, rows: list[Any]) -> bool:
-    """Whether a repository of its own begins there."""
+    """Whether it is the top of a nested repository."""
     return bool(folder) and any(row[0] == b".git" for row in rows)
 
 
 def _is_linked(rows: list[Any]) -> bool:
-    """Whether it is a work tree or a submodule, whose excludes lie elsewhere: no row tells of them."""
+    """Whether it is a work tree or a submodule. Its excludes are elsewhere, so no row shows their changes."""
     return any(row[0] == b".git" and not is_dir_row(row) for row in rows)
 
 
 def _stamp(path: bytes) -> tuple[int, ...]:
-    # A nested repository's excludes lie in its `.git`, which is not walked.
+    # The excludes of a nested repository are in its `.git`, which is not walked.
     try:
         st = os.lstat(path)
     except OSError:
@@ -488,14 +488,14 @@ def join(folder: bytes, name: bytes) -> bytes:
 
 
 def _pins_by_folder(rules: Rules) -> dict[bytes, tuple[tuple[bytes, int], ...]]:
-    """Directory -> the names in it that are pinned, or that lead to a pinned path."""
+    """Directory -> the names in it that are pinned or lead to a pinned path."""
     found: dict[bytes, dict[bytes, int]] = {}
     for pins, verdict in ((rules.pins, PINNED), (rules.forced, FORCED)):
         for pin in pins:
             folder, _, name = pin.rpartition(b"/")
             names = found.setdefault(folder, {})
             names[name] = verdict
-            for journal in journals_of(name):  # what may be a database is nothing without them
+            for journal in journals_of(name):  # it may be a database, which is useless without them
                 names.setdefault(journal, verdict)
             while folder:
                 folder, _, name = folder.rpartition(b"/")

@@ -1,4 +1,5 @@
-"""Why something that the walk found is not captured: it is on a list, ignored, too large, or no plain file.
+"""Why something that the walk found is not captured: it is on a list, ignored, too large, or not a plain
+file.
 
 What cannot be read, or changes while it is read, is skipped by `read.py` and `build.py`.
 """
@@ -21,7 +22,7 @@ REASON_OF_CLOSED = {w.CLOSED: SKIP_LIST, w.UNWANTED: IGNORED, w.TOO_BIG: IGNORED
 
 
 def reasons_of_files(listing: w.Listing, rules: Rules, fd: int) -> dict[bytes, bytes]:
-    """Name -> why a file is not captured. A SQLite database and its journals share one fate."""
+    """Name -> why a file is not captured. The same holds for a SQLite database and all its journals."""
     verdicts = {row[0]: verdict for row, verdict in zip(listing.rows, listing.verdicts)
                 if not w.is_dir_row(row)}
     sizes = {row[0]: row[1] for row in listing.rows if row[0] in verdicts}
@@ -36,14 +37,14 @@ def reasons_of_files(listing: w.Listing, rules: Rules, fd: int) -> dict[bytes, b
 
 def _reasons_of_group(rules: Rules, members: list[bytes], verdicts: dict[bytes, int],
                       sizes: dict[bytes, int], fd: int) -> dict[bytes, bytes]:
-    """What only has the name of a journal is judged by itself, and does not weigh on its neighbour."""
+    """A file that only has the name of a journal is judged alone, and does not affect the database."""
     def shared(name: bytes, group: list[bytes]) -> bytes:
         own = verdicts[name]
         return _reason(rules, own if own in (w.FORCED, w.SPECIAL) else verdicts[members[0]],
                        [sizes[n] for n in group])
 
     found = {name: shared(name, members) for name in members}
-    if any(found.values()):  # nearly never: only then they are looked into
+    if any(found.values()):  # this is rare; only then the files are read
         real = real_group(members, fd)
         found = {name: shared(name, real) if name in real else
                  found[name] and _reason(rules, verdicts[name], (sizes[name],)) for name in members}

@@ -1,4 +1,4 @@
-"""One step between two states of a tree, and the comparison that finds all of them."""
+"""One change between two states of a tree, and the comparison that finds all differences."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Change:
         self.path = path
         self.target = target
         self.before = before
-        self.in_the_way = in_the_way  # must go before what takes its place can come
+        self.in_the_way = in_the_way  # must be removed before something else can take its place
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Change) and all(
@@ -37,7 +37,7 @@ class Change:
 
 
 class Paths:
-    """Which part of the tree is meant: everything, or the named paths and what lies below them."""
+    """A selection of paths: everything, or the named paths and what is below them."""
 
     def __init__(self, paths: list[bytes] | None = None) -> None:
         self.paths = [p.rstrip(b"/") for p in paths] if paths else None
@@ -49,11 +49,11 @@ class Paths:
             path == p or path.startswith(p + b"/") for p in self.paths)
 
     def below(self, path: bytes) -> list[bytes]:
-        """What is named and lies below `path`."""
+        """The named paths below `path`."""
         return [p for p in self.paths or () if p.startswith(path + b"/")]
 
     def touches(self, path: bytes) -> bool:
-        """Whether `path` is meant, lies below, or leads to something that is."""
+        """Whether `path` is selected, or leads to something selected."""
         return self.covers(path) or bool(self.below(path))
 
 
@@ -84,7 +84,7 @@ def differences(old: bytes | None, old_trees: Trees, new: bytes | None, new_tree
 
 
 def _unknown(a: TreeEntry | None, b: TreeEntry | None, before: Tree, after: Tree) -> bool:
-    """Not captured on one side means that nothing can be said about a difference."""
+    """What was not captured on one side cannot be compared."""
     if (a and a.kind == UNCOVERED) or (b and b.kind == UNCOVERED):
         return True
     return bool((a is None and before.partial) or (b is None and after.partial))
@@ -92,7 +92,7 @@ def _unknown(a: TreeEntry | None, b: TreeEntry | None, before: Tree, after: Tree
 
 def _directory_itself(path: bytes, a: TreeEntry | None, b: TreeEntry | None, old_trees: Trees,
                       new_trees: Trees, paths: Paths) -> Iterator[Difference]:
-    """A directory is worth a line of its own when its mode changed or when nothing is in it."""
+    """A directory is listed itself if its mode changed or if it is empty."""
     if not paths.covers(path):
         return
     if a and b:

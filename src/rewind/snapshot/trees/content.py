@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def pieces_of(entry: TreeEntry, blobs: Blobs) -> Iterator[bytes]:
-    """The content of a file or the target of a link, never more of it in memory than one chunk."""
+    """The content of a file or the target of a link, with at most one chunk in memory."""
     if entry.kind == LINK:
         yield entry.ref
     elif entry.kind == FILE:

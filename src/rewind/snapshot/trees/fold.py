@@ -1,13 +1,13 @@
-"""Many paths as few lines: a directory in which the same happened to everything is one line."""
+"""Many paths as few lines: a directory in which everything changed in the same way becomes one line."""
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     Line = tuple[str, bytes, str]  # sign, path, remark
-    Folded = tuple[str, bytes, str, int]  # the same, and how many files it stands for; 0: itself
+    Folded = tuple[str, bytes, str, int]  # the same, and how many files it stands for (0: only itself)
 
-LEAST = 5  # fewer are shown one by one
+LEAST = 5  # fewer files are shown one by one
 
 
 class _Node:
@@ -18,14 +18,14 @@ class _Node:
         self.line: Line | None = None
 
     def leaves(self) -> list[Line]:
-        """What is known of the files below; a directory that has some is none itself."""
+        """The lines of all files below. A directory counts only if it is empty."""
         if not self.below:
             return [self.line] if self.line else []
         return [line for name in sorted(self.below) for line in self.below[name].leaves()]
 
 
 def fold(lines: list[Line], least: int = LEAST) -> list[Folded]:
-    """In the order of their signs as they come, and of their names within."""
+    """Ordered by sign, in the order in which the signs first appear, then by name."""
     signs = list(dict.fromkeys(sign for sign, _, _ in lines))
     top = _Node()
     for line in lines:

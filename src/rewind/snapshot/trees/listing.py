@@ -1,4 +1,4 @@
-"""Every path of a snapshot, in order, with what it stands for."""
+"""Every path of a snapshot, in order, with its entry."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 
 def every_path(root: bytes, trees: Trees) -> Iterator[tuple[bytes, TreeEntry]]:
-    """Directories before what they hold. No recursion: a tree may be deeper than Python's stack."""
+    """Directories come before their content. There is no recursion: a tree may be deeper than Python's
+    stack."""
     stack = [(b"", iter(sorted(trees(root).entries.items())))]
     while stack:
         prefix, rest = stack[-1]
@@ -28,7 +29,7 @@ def every_path(root: bytes, trees: Trees) -> Iterator[tuple[bytes, TreeEntry]]:
 
 
 def uncovered(root: bytes, trees: Trees) -> Iterator[tuple[bytes, bytes]]:
-    """(path, reason) for what was there and is not in the snapshot."""
+    """(path, reason) for what was there but is not in the snapshot."""
     for path, entry in every_path(root, trees):
         if entry.kind == UNCOVERED:
             yield path, entry.ref

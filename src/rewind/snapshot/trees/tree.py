@@ -1,7 +1,7 @@
 """A directory as a checkpoint remembers it: entries by name, as one canonical blob.
 
-`docs/format.md` specifies the bytes. Names come from a store that may be hostile, so every
-name is checked here, once, before anything else sees it.
+`docs/format.md` specifies the bytes. The store may be hostile, so every name is checked here once, before any
+other code sees it.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _PIECE = struct.Struct(">Q32s")
 _NO_ID = bytes(32)
 # A case-insensitive file system takes `.GIT` for `.git`, whose hooks git would run.
 _GIT_DIRS = frozenset(bytes((46, g, i, t)) for g in b"gG" for i in b"iI" for t in b"tT")
-# Names that a snapshot never holds: they would lead out of the tree or into git's own files.
+# A snapshot never contains these names: they would lead out of the tree or into git's own files.
 _UNSAFE = _GIT_DIRS | {b"", b".", b".."}
-MAX_DEPTH = 400  # directories below each other; deeper is not captured, and a deeper tree is refused
+MAX_DEPTH = 400  # nested directories; deeper ones are not captured, and a deeper tree is refused
 
 
 class TreeEntry:
-    """What a name stands for. Two entries are equal when restoring either gives the same thing."""
+    """What a name stands for. Two entries are equal if restoring them has the same result."""
 
     __slots__ = ("kind", "mode", "ref", "size")
 
@@ -57,7 +57,7 @@ class TreeEntry:
 
 
 class Tree:
-    """The entries of one directory. `partial` gives the reason why unlisted names are unknown."""
+    """The entries of one directory. If it may have others, `partial` is the reason why they are unknown."""
 
     __slots__ = ("entries", "partial")
 
@@ -66,8 +66,8 @@ class Tree:
         self.partial = partial
 
     def differing(self, other: Tree) -> list[bytes]:
-        """The names that do not stand for the same in both, in order. Of a hundred directories that a change
-        leads through, nearly all entries are equal: they are not worth a call each."""
+        """The names that do not stand for the same in both, in order. Nearly all entries are equal, so the
+        comparison is written out here: a call for each would be slow."""
         others = other.entries
         found = [name for name in others if name not in self.entries]
         for name, a in self.entries.items():
@@ -128,7 +128,7 @@ class Tree:
 
 
 def with_trees(blob: bytes, trees: dict[bytes, bytes]) -> bytes:
-    """The listing with other trees for some of its directories; the rest is taken over as it stands."""
+    """The listing with other trees for some of its directories, otherwise unchanged."""
     try:
         at = blob.index(b"\n") + 1
         (count,) = _COUNT.unpack_from(blob, at)
@@ -155,7 +155,7 @@ def is_git_dir(name: bytes) -> bool:
 
 
 EMPTY = Tree({})
-MISSING = b"missing"  # why a tree is partial that a repair could not bring back as a whole
+MISSING = b"missing"  # why a tree is partial that could not be repaired completely
 
 
 def check_depth(folder: bytes) -> None:
@@ -164,7 +164,7 @@ def check_depth(folder: bytes) -> None:
 
 
 def encode_pieces(pieces: list[tuple[int, bytes]]) -> bytes:
-    """The blob behind a CHUNKED entry: length and name of each piece, in order."""
+    """The blob of a CHUNKED entry: length and name of each piece, in order."""
     return b"".join(_PIECE.pack(size, oid) for size, oid in pieces)
 
 

@@ -1,1 +1,1 @@
-"""What changed since the last scan, as Watchman tells it, in place of a walk of the whole tree."""
+"""What changed since the last scan, according to Watchman, instead of a walk of the whole tree."""

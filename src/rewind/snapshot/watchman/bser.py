@@ -1,5 +1,5 @@
-"""BSER, the binary form in which Watchman talks. Its JSON has no room for names that are not UTF-8:
-Watchman 4.9 does not answer at all where there is one."""
+"""BSER, Watchman's binary protocol. Its JSON protocol does not allow names that are not UTF-8: if there is
+one, Watchman 4.9 does not answer at all."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_LEVELS = 16
 
 
 class NotBser(Exception):
-    """What came is no message, or one that nobody would send."""
+    """It is not a message, or not one that Watchman would send."""
 
 
 def dumps(value: Any) -> bytes:
@@ -48,7 +48,7 @@ def _encode(value: Any) -> bytes:
 
 
 def message_size(start: bytes) -> int:
-    """How long the message is that begins so; 0 when too little of it is there to say."""
+    """The length of the message that begins like this; 0 if the beginning is too short to say."""
     if not start.startswith(HEAD[:len(start)]):
         raise NotBser
     if len(start) < 3:
@@ -105,7 +105,7 @@ class _Reader:
         return int(form.unpack_from(self._data, self._at - form.size)[0])
 
     def _count(self) -> int:
-        """No more values than there are bytes left: memory is not taken on somebody's word."""
+        """At most as many as bytes are left, so that no message can claim much memory."""
         count = self._int()
         if not 0 <= count <= len(self._data) - self._at:
             raise NotBser

@@ -1,11 +1,12 @@
-"""The questions that Watchman is asked: what it watches and leaves out, which clock it has, what changed."""
+"""The queries to Watchman: what it watches and ignores, its clock, and what changed."""
 
 from __future__ import annotations
 
 import os
 
 from rewind.fast import quickjson
-from rewind.snapshot.watchman.memory import MonitorState, path_of, text_of
+from rewind.snapshot.rules.rules import bytes_of, text_of
+from rewind.snapshot.watchman.memory import MonitorState
 from rewind.snapshot.watchman.server import NoAnswer
 
 TYPE_CHECKING = False
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from rewind.jsonfile import JsonObject
     from rewind.snapshot.watchman.server import Server
 
-_SYNC_MS = 150  # for what happened before the question to arrive
+_SYNC_MS = 150  # how long Watchman may wait to see what happened before the query
 _VCS = [b".git", b".svn", b".hg"]  # unless its settings say otherwise
 _FIELDS = ["name", "new", "type"]
 _SILENT = b"suppress_recrawl_warnings"
@@ -31,7 +32,7 @@ class Changes:
 
 
 def changes_since(server: Server, state: MonitorState) -> Changes | None:
-    """What changed; None where Watchman does not know, or has lost track in between."""
+    """What changed. None if Watchman does not know, or lost track meanwhile."""
     wanted: dict[str, object] = {"since": state.clock, "fields": _FIELDS, "empty_on_fresh_instance": True,
                               "sync_timeout": _SYNC_MS}
     if state.prefix:
@@ -39,18 +40,18 @@ def changes_since(server: Server, state: MonitorState) -> Changes | None:
     answer = server.ask("query", state.watch, wanted)
     warning = _text(answer.get(b"warning", b""))
     files = answer.get(b"files")
-    # A warning stays for as long as the directory is watched: one that was there before is no news.
+    # A warning stays as long as the directory is watched, so one that was there before does not matter.
     if answer.get(b"is_fresh_instance") is not False or warning != state.warning:
         return None
     if not isinstance(files, list):
-        raise NoAnswer("what it said makes no sense")
+        raise NoAnswer("its answer makes no sense")
     paths = {_name(file) for file in files}
     new_dirs = {file[b"name"] for file in files if file.get(b"type") == b"d" and file.get(b"new")}
     return Changes(_clock(answer), warning, paths, new_dirs)
 
 
 def begin(server: Server, root: bytes, about: str, now: float) -> MonitorState:
-    """Have the directory watched; what happens from here on can be asked for later."""
+    """Have the directory watched. What happens from now on can be queried later."""
     watched = server.ask("watch-project", root)
     watch, prefix = watched.get(b"watch"), watched.get(b"relative_path", b"")
     if not isinstance(watch, bytes) or not isinstance(prefix, bytes) or _joined(watch, prefix) != root:
@@ -59,7 +60,7 @@ def begin(server: Server, root: bytes, about: str, now: float) -> MonitorState:
     config: dict[bytes, Any] = found if isinstance(found, dict) else {}
     overall = _global_settings()
     if config.get(_SILENT, overall.get(_SILENT.decode())):
-        raise NoAnswer("its settings keep it from saying that it lost track")
+        raise NoAnswer("its settings suppress warnings that it lost track")
     answer = server.ask("clock", watch, {"sync_timeout": _SYNC_MS})
     warning = _text(watched.get(b"warning", b"")) or _text(answer.get(b"warning", b""))
     ignored = _ignored(config, overall, prefix)
@@ -67,7 +68,7 @@ def begin(server: Server, root: bytes, about: str, now: float) -> MonitorState:
 
 
 def _ignored(config: dict[bytes, Any], overall: JsonObject, prefix: bytes) -> list[str]:
-    """Names that are ignored wherever they are begin with "/"; the others are paths in the project."""
+    """Names that are ignored everywhere begin with "/". The others are paths in the project."""
     vcs = _names(config.get(b"ignore_vcs"), overall.get("ignore_vcs"), _VCS)
     below = prefix + b"/" if prefix else b""
     paths = [path[len(below):] for path in _names(config.get(b"ignore_dirs"), overall.get("ignore_dirs"), [])
@@ -77,7 +78,7 @@ def _ignored(config: dict[bytes, Any], overall: JsonObject, prefix: bytes) -> li
 
 def _names(own: object, overall: object, default: list[bytes]) -> list[bytes]:
     found = next((names for names in (own, overall) if isinstance(names, list)), default)
-    return [path_of(name) if isinstance(name, str) else name for name in found
+    return [bytes_of(name) if isinstance(name, str) else name for name in found
             if isinstance(name, (str, bytes))]
 
 
@@ -98,7 +99,7 @@ def _joined(watch: bytes, prefix: bytes) -> bytes:
 def _name(file: object) -> bytes:
     name = file.get(b"name") if isinstance(file, dict) else None
     if not isinstance(name, bytes) or not name or name.startswith(b"/") or b".." in name.split(b"/"):
-        raise NoAnswer("what it said makes no sense")
+        raise NoAnswer("its answer makes no sense")
     return name
 
 

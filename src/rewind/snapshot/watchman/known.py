@@ -1,4 +1,4 @@
-"""Rows of the scan cache, each when it is asked for: where little changed, most are never looked at."""
+"""Rows of the scan cache, each loaded when it is needed. If little changed, most are never needed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def load_on_demand(cache: ScanCache, top: int) -> KnownDirs:
-    """As `ScanCache.load`."""
+    """Like `ScanCache.load`."""
     db = cache.database(top)
     return KnownOnDemand(db) if db else KnownDirs(None)
 

@@ -1,4 +1,4 @@
-"""What a scan leaves behind for the next one: since when to ask Watchman, and where to look unasked."""
+"""What a scan leaves for the next one: the time from which to ask Watchman, and where to look in any case."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_MOST_PATHS = 200  # to look at each time; with more of them a walk is as quick
+_MOST_PATHS = 200  # to look at each time; with more, a walk is as fast
 
 
 class MonitorState:
-    """Stored as JSON in the scan cache, in the same transaction as what the scan saw."""
+    """It is stored as JSON in the scan cache, in the same transaction as what the scan saw."""
 
     def __init__(self, clock: str, watch: str, prefix: str, ignored: list[str], warning: str, about: str,
                  walked: float, scans: int = 0, nested: list[str] | None = None,
                  failed: list[str] | None = None) -> None:
         self.clock = clock
-        self.watch = watch  # the directory that Watchman watches, and ours below it
-        self.prefix = prefix
+        self.watch = watch  # the directory that Watchman watches
+        self.prefix = prefix  # the project's path in it
         self.ignored = ignored  # paths in the project that Watchman does not look into
         self.warning = warning
-        self.about = about  # of which directory and pins it is
-        self.walked = walked  # when the last whole walk was, and how many scans there were since
-        self.scans = scans
-        self.nested = nested or []  # repositories of their own: Watchman does not look into their `.git`
+        self.about = about  # identifies the directory and the pins
+        self.walked = walked  # when the last whole walk was
+        self.scans = scans  # how many there have been since then
+        self.nested = nested or []  # nested repositories: Watchman does not look into their `.git`
         self.failed = failed or []  # directories that could not be read
 
     def dumps(self) -> str:
-        """"" where there is too much to look at each time."""
+        """Empty if there is too much to look at each time."""
         return quickjson.dumps(vars(self)) if len(self.nested + self.failed) <= _MOST_PATHS else ""
 
     def after(self, clock: str, warning: str) -> MonitorState:
@@ -37,7 +37,7 @@ class MonitorState:
 
 
 def read_state(text: str) -> MonitorState | None:
-    """None for nothing, and for what no version of ours has written."""
+    """None if there is nothing, or something that no version of Rewind has written."""
     try:
         found = quickjson.loads(text)
         state = MonitorState(**found)
@@ -46,14 +46,6 @@ def read_state(text: str) -> MonitorState | None:
         return None
     paths = [*state.ignored, *state.nested, *state.failed] if good else []
     return state if good and all(isinstance(path, str) for path in paths) else None
-
-
-def text_of(path: bytes) -> str:
-    return path.decode("utf-8", "surrogateescape")
-
-
-def path_of(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
 
 
 _PATTERN: Any = MonitorState("", "", "", [], "", "", 0.0)

@@ -1,6 +1,6 @@
-"""A scan with Watchman's help. Any doubt means a whole walk, as without it.
+"""A scan with Watchman's help. Any doubt leads to a whole walk, as without Watchman.
 
-The clock is always one from before the look: what happens between the two is told again the next time.
+Its clock is always read before the walk. What happens in between is reported again the next time.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ import time
 
 from rewind.fast.blake2 import digest
 from rewind.files import on_local_disk
+from rewind.snapshot.rules.rules import bytes_of, text_of
 from rewind.snapshot.scan.walk import Walker, WalkResult, join
 from rewind.snapshot.trees.tree import DIR
 from rewind.snapshot.watchman.changes import begin, changes_since
 from rewind.snapshot.watchman.known import load_on_demand
-from rewind.snapshot.watchman.memory import MonitorState, path_of, read_state, text_of
+from rewind.snapshot.watchman.memory import MonitorState, read_state
 from rewind.snapshot.watchman.partial_walk import PartialWalker
 from rewind.snapshot.watchman.places import have_moved_directories
 from rewind.snapshot.watchman.server import NoAnswer, Refused, Server
@@ -28,31 +29,31 @@ if TYPE_CHECKING:
     from rewind.snapshot.scan.cache import KnownDirs, ScanCache
     from rewind.snapshot.watchman.changes import Changes
 
-SCANS, SECONDS = 50, 86_400.0  # so often a whole walk checks what Watchman said
-_MOST_CHANGES = 5_000  # from here on two processes that walk everything are as quick
+SCANS, SECONDS = 50, 86_400.0  # how often a whole walk checks what Watchman reports
+_MOST_CHANGES = 5_000  # with more, two processes that walk everything are as fast
 
 
 class Monitor:
-    """For one scan. Afterwards `missed` has paths that changed although Watchman told nothing of them."""
+    """For one scan. Afterwards, `missed` has the paths whose changes Watchman did not report."""
 
     def __init__(self, root: bytes, socket: str, files: int, *, check: bool = False) -> None:
-        """`check`: walk all of it in any case, and compare."""
+        """With `check`, walk everything in any case, and compare."""
         self._root = root
         self._socket = socket
-        self._seconds = 0.2 + files * 1e-6  # a small part of what the walk would take
+        self._seconds = 0.2 + files * 1e-6  # a small part of the time of a walk
         self._check = check
         self._server: Server | None = None
         self.missed: list[bytes] = []
-        self._begin()
+        self._reset()
 
-    def _begin(self) -> None:
+    def _reset(self) -> None:
         self.close()
-        self.why = ""  # why there was a whole walk
+        self.why = ""  # why everything was walked
         self._since: MonitorState | None = None
         self._next: MonitorState | None = None
-        self._left = ""  # what the last scan left
+        self._from_last_scan = ""
         self._mixed_up = False  # whether directories have changed places
-        self._unheard: set[bytes] = set()  # directories that changed, as the walk says and Watchman does not
+        self._unreported: set[bytes] = set()  # directories whose changes Watchman did not report
 
     def close(self) -> None:
         if self._server:
@@ -62,7 +63,7 @@ class Monitor:
     # the walk
 
     def walk(self, rules: Rules, cache: ScanCache, top: int, processes: int) -> tuple[KnownDirs, WalkResult]:
-        self._begin()
+        self._reset()
         try:
             changes = self._ask(rules, cache)
         except NoAnswer as doubt:
@@ -78,16 +79,17 @@ class Monitor:
             self.why, self._mixed_up = self.why or "directories have changed places", True
         elif found:
             self.why = "it is time to check"
-            self._unheard = everything.changed.keys() - found[1].changed.keys()
+            self._unreported = everything.changed.keys() - found[1].changed.keys()
         return known, everything
 
     def _ask(self, rules: Rules, cache: ScanCache) -> Changes | None:
-        """What changed since the last scan; None, and from when on to ask the next time, if nobody knows."""
-        self._left = cache.monitored()
+        """What changed since the last scan. If nobody knows, None, and `_next` is what to ask the next
+        time."""
+        self._from_last_scan = cache.monitored()
         if _has_mount_below(self._root):
             raise NoAnswer("another file system is mounted in the project")
         self._server = Server(self._socket, self._seconds)
-        state = read_state(self._left)
+        state = read_state(self._from_last_scan)
         about = self._about(rules)
         changes = self._changes(state) if state and state.about == about else None
         if changes is None or state is None:
@@ -95,7 +97,7 @@ class Monitor:
             if not on_local_disk(os.fsdecode(self._root)):
                 raise NoAnswer("the project is not on a local disk")
             self._next = begin(self._server, self._root, about, time.time())
-            # Nobody knows what it has mixed up before.
+            # Nobody knows whether Watchman has mixed up directories before.
             self._mixed_up = state is None
             return None
         self._since, self._next = state, state.after(changes.clock, changes.warning)
@@ -105,29 +107,30 @@ class Monitor:
         assert self._server
         try:
             return changes_since(self._server, state)
-        except Refused as refused:  # it does not watch this any more, perhaps
+        except Refused as refused:  # perhaps it does not watch this directory any more
             self.why = str(refused)
             return None
 
     def _about(self, rules: Rules) -> str:
-        """The directory itself, not only its path; and the pins, which no ignore file tells of."""
+        """Identifies the directory itself, not only its path, and the pins, which are not in an ignore
+        file."""
         info = os.stat(self._root)
         return f"{info.st_dev}:{info.st_ino}:{digest(b'/'.join(sorted(rules.pins))).hex()}"
 
     def _walk_some(self, rules: Rules, cache: ScanCache, top: int,
                    changes: Changes) -> tuple[KnownDirs, WalkResult] | None:
-        """None where that is not enough."""
+        """Only walk what changed. None if that is not enough."""
         assert self._since
         known = load_on_demand(cache, top)
         row = known.get(b"")
-        failed = {path_of(path) for path in self._since.failed}
-        wanted = {*changes.paths, *map(path_of, self._since.nested), *failed, *cache.unsettled()}
+        failed = {bytes_of(path) for path in self._since.failed}
+        wanted = {*changes.paths, *map(bytes_of, self._since.nested), *failed, *cache.unsettled()}
         if row is None or row.env != rules.digest or b"" not in wanted or len(wanted) > _MOST_CHANGES:
-            self.why = "the rules changed, or a great deal else"
+            self.why = "the rules changed, or too much else"
             return None
         if len(wanted) == 1 and row.sig:
             return known, WalkResult()
-        # A second process would have to do without the cache, which is asked all the time here.
+        # In one process only: a second one could not use the cache, which this walk needs all the time.
         found = PartialWalker(self._root, rules, known, wanted, failed | changes.new_dirs).run(1)
         self._mixed_up = have_moved_directories(cache, known, found.changed)
         return None if self._mixed_up else (known, found)
@@ -140,23 +143,23 @@ class Monitor:
     # afterwards
 
     def finish(self, snapshot: Snapshot, known: KnownDirs, found: WalkResult) -> None:
-        """`snapshot` gets what the next scan is to ask; nothing counts before the cache has it."""
-        self.missed = self._missed(snapshot, known) if self._unheard else []
+        """Put into `snapshot` what the next scan asks. It takes effect when the cache is written."""
+        self.missed = self._missed(snapshot, known) if self._unreported else []
         state = self._next
         if state is None:
-            snapshot.monitored = "" if self._mixed_up else self._left
+            snapshot.monitored = "" if self._mixed_up else self._from_last_scan
             return
         state.nested = [text_of(path) for path in found.nested]
         state.failed = [text_of(path) for path in found.failed]
         folders = {*snapshot.known, *known.paths()}.difference(snapshot.removed)
-        blind = _leaves_out(state, folders)
+        blind = _ignores_some_of(state, folders)
         text = "" if blind or self.missed else state.dumps()
         snapshot.monitored = text if text and (not self._mixed_up or self._crawls_again(state)) else ""
 
     def _crawls_again(self, state: MonitorState) -> bool:
-        """Watchman 4.9 may mix up directories that change places quickly. It then reports what changes in
-        them under another name or not at all, until it looks at everything once more. From then on its
-        answers have a warning that `state` does not have, so the next scan walks everything as well."""
+        """Make Watchman look at everything again. Watchman 4.9 may mix up directories that quickly change
+        places. Until it looks again, it reports changes in them under another name or not at all. From then
+        on its answers contain a warning that is not in `state`, so the next scan walks everything as well."""
         assert self._server
         try:
             self._server.ask("debug-recrawl", state.watch)
@@ -165,8 +168,9 @@ class Monitor:
         return True
 
     def _missed(self, snapshot: Snapshot, known: KnownDirs) -> list[bytes]:
-        """What really differs, and not only in a time; without what happened after Watchman was asked."""
-        differs = [path for folder in sorted(self._unheard) for path in _differing(snapshot, known, folder)]
+        """What really differs, not only in a time, without what happened after Watchman was asked."""
+        differs = [path for folder in sorted(self._unreported)
+                   for path in _differing(snapshot, known, folder)]
         if not differs or not self._server or not self._since:
             return []
         try:
@@ -179,7 +183,7 @@ class Monitor:
 def _differing(snapshot: Snapshot, known: KnownDirs, folder: bytes) -> Iterator[bytes]:
     before, now = known.get(folder), snapshot.known.get(folder)
     if before is None or now is None:
-        return  # then its name is new, or gone, in the directory above
+        return  # its name is new or gone in the directory above, which shows the difference
     old, new = snapshot.tree(before.tree).entries, snapshot.tree(now.tree).entries
     for name in sorted(old.keys() | new.keys()):
         one, other = old.get(name), new.get(name)
@@ -187,15 +191,15 @@ def _differing(snapshot: Snapshot, known: KnownDirs, folder: bytes) -> Iterator[
             yield join(folder, name)
 
 
-def _leaves_out(state: MonitorState, folders: Iterable[bytes]) -> bool:
-    """Whether Watchman does not look into some of these directories."""
-    names = {path_of(text[1:]) for text in state.ignored if text.startswith("/")}
-    paths = {path_of(text) for text in state.ignored if not text.startswith("/")}
+def _ignores_some_of(state: MonitorState, folders: Iterable[bytes]) -> bool:
+    """Whether Watchman ignores some of these directories."""
+    names = {bytes_of(text[1:]) for text in state.ignored if text.startswith("/")}
+    paths = {bytes_of(text) for text in state.ignored if not text.startswith("/")}
     return any(folder in paths or os.path.basename(folder) in names for folder in folders)
 
 
 def _has_mount_below(root: bytes) -> bool:
-    """Where the kernel lists mounts. It hears nothing of what others write to a disk in the network."""
+    """According to the kernel's list. Watchman does not notice what others write to a network disk."""
     try:
         with open("/proc/self/mountinfo", "rb") as file:
             lines = file.read().splitlines()

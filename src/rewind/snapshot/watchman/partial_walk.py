@@ -1,4 +1,4 @@
-"""The walk of those directories alone that may have changed, and of the way to them."""
+"""Walks only the directories that may have changed, and those above them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class PartialWalker(Walker):
-    """`changed` are paths of files and directories. Below those in `anew` nothing that is known counts."""
+    """`changed` are paths of files and directories. The directories in `anew` are walked completely."""
 
     def __init__(self, root: bytes, rules: Rules, known: KnownDirs, changed: Iterable[bytes],
                  anew: Iterable[bytes]) -> None:
@@ -38,14 +38,16 @@ class PartialWalker(Walker):
             self._pending[at:] = self._wanted_of(below)
 
     def _wanted_of(self, tasks: list[Task]) -> Iterator[Task]:
-        """Of a directory that is as it was: those in it are walked by the same rules, too."""
+        """For a directory that has not changed: those in it that may have changed, by the same rules as
+        before."""
         for task in tasks:
             if task[0] in self._wanted:
                 self._modes[task[0]] = task[1]
                 yield task
 
     def _different(self, folder: bytes, tasks: list[Task]) -> Iterator[Task]:
-        """Of one that is not: also those that are new, or are walked in another way now."""
+        """For a directory that has changed: also those in it that are new, or that other rules apply to
+        now."""
         self.known.fetch(task[0] for task in tasks)
         row = self.known.get(folder)
         marks = marks_by_name(row.marks) if row else {}
@@ -63,7 +65,7 @@ class PartialWalker(Walker):
 
 
 def with_folders(paths: Iterable[bytes]) -> set[bytes]:
-    """The paths, and all directories that they lie in."""
+    """The paths, and all directories above them."""
     found: set[bytes] = set()
     for path in paths:
         while path not in found:

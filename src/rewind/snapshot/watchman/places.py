@@ -1,4 +1,5 @@
-"""Which directories are where others were: Watchman may then have mixed them up (see docs/watchman.md)."""
+"""Finds directories that have changed places, because Watchman may have mixed them up (see
+docs/watchman.md)."""
 
 from __future__ import annotations
 
@@ -17,20 +18,21 @@ _MANY = 1000  # directories to ask about at once
 
 
 def have_moved_directories(cache: ScanCache, known: KnownDirs, changed: dict[bytes, Listing]) -> bool:
-    """Whether a directory is in another one's place, was moved away and back, or several were moved. `known`
-    and the cache are from before, `changed` are all directories that differ now."""
+    """Whether a directory is in the place of another one, or was moved away and back, or several were moved.
+    `known` and the cache are from the last scan. `changed` are all directories that differ
+    now."""
     if b"" not in known.sigs:
         return False
     places = _Places(cache)
-    folders = sorted(changed)  # each after the one that it lies in
+    folders = sorted(changed)  # each after the one above it
     places.fetch(folders)
-    return any(places.differ(changed[folder], known) for folder in folders) or places.moved > 1
+    return any(places.have_changed_places(changed[folder], known) for folder in folders) or places.moved > 1
 
 
 class _Places:
     def __init__(self, cache: ScanCache) -> None:
         self._cache = cache
-        self._seen: dict[bytes, dict[bytes, tuple[int, ...]]] = {}  # what lay in each directory
+        self._seen: dict[bytes, dict[bytes, tuple[int, ...]]] = {}  # what was in each directory
         self._paths: dict[int, bytes] = {}  # where each inode was
         self._origin: dict[bytes, bytes] = {}  # where a directory was, if elsewhere
         self.moved = 0
@@ -41,7 +43,7 @@ class _Places:
                 self._seen[folder] = seen = decode_folders(blob)
                 self._paths.update((inode, join(folder, name)) for name, (inode, _, _) in seen.items())
 
-    def differ(self, listing: Listing, known: KnownDirs) -> bool:
+    def have_changed_places(self, listing: Listing, known: KnownDirs) -> bool:
         origin = self._origin.get(listing.folder, listing.folder)
         if origin not in self._seen:
             self.fetch([origin])
@@ -56,13 +58,13 @@ class _Places:
             elif inode in self._paths:
                 self._origin[path] = self._paths[inode]
                 self.moved += 1
-            elif path in known.sigs:  # an earlier version has noted files alone
+            elif path in known.sigs:  # an earlier version noted only files
                 return True
         return False
 
 
 def _folders_of(listing: Listing) -> Iterator[tuple[Any, ...]]:
-    """As the walk makes the rows of directories, without the `.git` of a nested repository."""
+    """The rows of directories that are walked, without the `.git` of a nested repository."""
     for row, verdict in zip(listing.rows, listing.verdicts):
         if is_dir_row(row) and len(row) == 4 and verdict not in NOT_WALKED:
             yield row

@@ -1,6 +1,6 @@
-"""The Watchman that runs for this user: one question after the other.
+"""Asks the Watchman of this user, one query after the other.
 
-What is odd (another user's, garbage, no answer in time) is no Watchman.
+A socket of another user, garbage, or no answer in time all count as: there is no Watchman.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 else:
     try:
-        import _socket as sockets  # what `socket` adds, `selectors` and `enum` with it, nobody here uses
+        import _socket as sockets  # without the rest of `socket`, which also loads `selectors` and `enum`
     except ImportError:
         import socket as sockets
 
@@ -26,11 +26,11 @@ _MACOS_PEER = (0, 1)  # SOL_LOCAL, LOCAL_PEERCRED
 
 
 class NoAnswer(Exception):
-    """Watchman is not there, or does not answer as it should; the text says which."""
+    """Watchman is not there, or does not answer as it should. The text says why."""
 
 
 class Refused(NoAnswer):
-    """It is there, and says that it will not."""
+    """Watchman answers with an error."""
 
 
 class Server:
@@ -54,17 +54,17 @@ class Server:
         self._socket.close()
 
     def _peer(self) -> int:
-        """The user at the other end, as the kernel knows it."""
+        """The user at the other end, according to the kernel."""
         if hasattr(sockets, "SO_PEERCRED"):
             raw = self._socket.getsockopt(sockets.SOL_SOCKET, sockets.SO_PEERCRED, 12)
         elif sys.platform == "darwin":
             raw = self._socket.getsockopt(*_MACOS_PEER, 76)
         else:
-            return os.geteuid()  # the owner of the socket was looked at
+            return os.geteuid()  # the owner of the socket was checked before
         return int.from_bytes(raw[4:8], sys.byteorder)
 
     def ask(self, *command: Any) -> dict[bytes, Any]:
-        """The answer. An error that Watchman reports is one of ours."""
+        """The answer. An error in it is raised."""
         self._until = time.monotonic() + self._seconds
         try:
             self._wait()
@@ -73,9 +73,9 @@ class Server:
         except OSError:
             raise NoAnswer("it did not answer in time")
         except (bser.NotBser, RecursionError, MemoryError):
-            raise NoAnswer("what it said makes no sense")
+            raise NoAnswer("its answer makes no sense")
         if not isinstance(answer, dict):
-            raise NoAnswer("what it said makes no sense")
+            raise NoAnswer("its answer makes no sense")
         if b"error" in answer:
             raise Refused(_shown(answer[b"error"]))
         return answer
@@ -91,7 +91,7 @@ class Server:
             data += part
             size = size or bser.message_size(bytes(data[:16]))
             if size > _MOST_BYTES:
-                raise NoAnswer("it said more than anybody would read")
+                raise NoAnswer("its answer is too long")
         return bytes(data[:size])
 
     def _wait(self) -> None:

@@ -1,4 +1,4 @@
-"""Where the socket of this user's Watchman is. Every hook in a large project asks, so it costs little."""
+"""Finds the socket of this user's Watchman. Every hook in a large project does this, so it must be fast."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-# Where those who build Watchman let it keep its state. Without such a place it is the temporary directory.
+# Where builds of Watchman keep its state. Others use the temporary directory.
 _STATE_DIRS = ("/usr/local/var/run/watchman", "/opt/homebrew/var/run/watchman", "/var/run/watchman",
                "/home/linuxbrew/.linuxbrew/var/run/watchman", "/run/watchman")
 _START_SECONDS = 10.0
 
 
 def find_socket(environ: Mapping[str, str]) -> str:
-    """The socket of this user's Watchman without starting a process; "" where there is none."""
+    """The socket of this user's Watchman, found without starting a process; empty if there is none."""
     return next((path for path in _candidates(environ) if _is_ours(path)), "")
 
 
@@ -53,7 +53,7 @@ def _is_ours(path: str) -> bool:
 
 
 def start_server() -> str:
-    """The socket of a Watchman that is started for it; "" where there is no such program."""
+    """Start Watchman if necessary. Returns its socket; empty if the program is missing."""
     import subprocess
 
     try:

@@ -1,8 +1,8 @@
 """How an agent keeps its conversations: one module for each kind of transcript, with the functions of `Kind`.
 
-Most of what differs between agents is data, in their profiles. A kind is code for the rest: where a prompt
-begins, what a fork holds. What the name of a file says, and how a conversation in several files is read as
-one, is in `reading`, which the files of `read/` use.
+Most differences between agents are data, in their profiles. A kind is code for the rest: where a prompt
+begins, what a fork contains. What a file's name says, and how several files are read as one conversation, is
+in `reading`, which the files of `read/` use.
 """
 
 from __future__ import annotations
@@ -21,19 +21,16 @@ if TYPE_CHECKING:
         def new_session_id(self) -> str: ...
 
         def start_of_prompt(self, file: BinaryIO, profile: Profile, offset: int) -> int:
-            """Where to cut so that the prompt at this offset is gone, and all that came before it is not."""
+            """Where to cut so that the prompt at this offset is removed, and nothing that came before it."""
 
         def resolve_cut(self, file: BinaryIO, profile: Profile, offset: int, trigger: Trigger) -> Cut:
-            """The cut that a checkpoint stands for, `offset` being where the file ended at the time."""
+            """The cut that a checkpoint stands for. `offset` is where the file ended at that time."""
 
         def turn_runs(self, file: BinaryIO) -> bool | None:
-            """Whether the last turn has not ended, by the transcript; None where it does not tell."""
+            """Whether the last turn is still running. None if the transcript does not say."""
 
         def check_resumable(self, file: BinaryIO, profile: Profile, cut: Cut) -> None:
-            """Refuse a fork that the agent could not go on from; reads no more than it must."""
-
-        def plan_content(self, file: BinaryIO, profile: Profile, cut: Cut) -> Content:
-            """What a fork at this cut holds; refuses what `check_resumable` does."""
+            """Refuse a fork that the agent could not resume. Reads no more than it must."""
 
         def write_session(self, fd: int, file: BinaryIO, profile: Profile, content: Content,
                           names: SessionNames) -> None: ...

@@ -1,9 +1,8 @@
-"""Codex's rollouts: a log of records in the order of the file, which may go on from a place in another file.
+"""Codex's rollouts: records in the order of the file, which may continue from a place in another file.
 
-A prompt is recorded after what Codex puts before it: the start of the turn, settings, and the message that
-the model gets. So a cut that takes a prompt back begins further up than the prompt's own line. Rollouts refer
-to one another by offsets, so none is ever rewritten, and a fork is a copy that stands alone. Seen with Codex
-0.166.
+Codex records a prompt after the start of its turn, settings, and the message that the model gets. So a cut
+that removes a prompt begins before the prompt's own line. Rollouts refer to one another by offsets, so none
+is ever rewritten, and a fork is a complete copy. Seen with Codex 0.166.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ import time
 
 from rewind.agents.profile import pick
 from rewind.errors import CannotFork
+from rewind.files import write_all
 from rewind.transcript.kinds.rollout_files import meta_of
 from rewind.transcript.kinds.rollout_reading import record_kind
 from rewind.transcript.place.cursor import header_length
@@ -39,14 +39,15 @@ if TYPE_CHECKING:
     from rewind.transcript.write.content import SessionNames
 
 _MODES = (None, "legacy", "paginated")
-_RECORDS = {b"session_meta", b"event_msg", b"response_item", b"turn_context", b"world_state", b"compacted",
-            b"token_usage_record"}
-_MOVES_THE_END = b'"type":"thread_rolled_back"'  # of older versions: what counts is told by a later line
-_LOOKED_AT = 4 << 20  # so much before a cut, and at the beginning, is looked at for records that nobody knows
-_ENDS = ("task_complete", "turn_aborted")
+_KNOWN_RECORDS = {b"session_meta", b"event_msg", b"response_item", b"turn_context", b"world_state",
+                  b"compacted", b"token_usage_record"}
+_ROLLED_BACK = b'"type":"thread_rolled_back"'  # of older versions: says which earlier lines count
+_LOOKED_AT = 4 << 20  # how much of the beginning, and before a cut, is searched for unknown records
+_TURN_ENDS = ("task_complete", "turn_aborted")
 
 def new_session_id() -> str:
-    """A UUID that begins with the time, as Codex makes them: its name can then be made from it alone."""
+    """A UUID that begins with the time, like Codex's own, so that the file's name can be made from it
+    alone."""
     return uuid_of(int(time.time() * 1000).to_bytes(6, "big") + os.urandom(10), 7)
 
 
@@ -63,7 +64,7 @@ def _is_prompt(what: str) -> bool:
 # where a prompt begins, and where a checkpoint cuts
 
 def start_of_prompt(file: BinaryIO, profile: Profile, offset: int) -> int:
-    """The start of its turn; for a prompt that was typed while a turn ran, the message that the model got."""
+    """The start of its turn. For a prompt that was typed while a turn ran, the message that the model got."""
     prompt = next(events_forward(file, offset), None)
     turn = _turn_of(prompt.data) if prompt else None
     start = offset
@@ -73,14 +74,16 @@ def start_of_prompt(file: BinaryIO, profile: Profile, offset: int) -> int:
             return event.offset if turn in (None, _turn_of(event.data)) else start
         if what == "message user":
             start = event.offset if start == offset else start
-        elif what != "message developer" and (_is_prompt(what) or what in _ENDS or what in _MODELS
-                                              or what in ("session_meta", "compacted")):
+        elif what != "message developer" and (
+                _is_prompt(what) or what in _TURN_ENDS or what in _MODEL_RECORDS
+                or what in ("session_meta", "compacted")):
             break
     return start
 
 
-_MODELS = ("message assistant", "function_call", "function_call_output", "custom_tool_call",
-           "custom_tool_call_output", "local_shell_call", "reasoning", "item AgentMessage", "agent_message")
+_MODEL_RECORDS = ("message assistant", "function_call", "function_call_output", "custom_tool_call",
+                  "custom_tool_call_output", "local_shell_call", "reasoning", "item AgentMessage",
+                  "agent_message")
 
 
 def resolve_cut(file: BinaryIO, profile: Profile, offset: int, trigger: Trigger) -> Cut:
@@ -92,7 +95,7 @@ def resolve_cut(file: BinaryIO, profile: Profile, offset: int, trigger: Trigger)
 
 
 def _before_prompt(file: BinaryIO, profile: Profile, offset: int, trigger: Trigger) -> Cut | None:
-    """By the turn's id; of several prompts in one turn, by the text."""
+    """Found by the turn's id, and by the text if a turn has several prompts."""
     turn = trigger.get("promptId")
     text = str(trigger.get("promptText") or "").strip()
     first: int | None = None
@@ -108,7 +111,7 @@ def _before_prompt(file: BinaryIO, profile: Profile, offset: int, trigger: Trigg
 
 
 def _after_turn(file: BinaryIO, profile: Profile, offset: int, trigger: Trigger) -> Cut | None:
-    """Where another turn begins, or the end. The record that ends a turn comes after its hook."""
+    """Where another turn begins, or the end. The record that ends a turn is written after the hook."""
     for event in events_forward(file, offset):
         if record_kind(event.data) == "task_started" and _turn_of(event.data) != trigger.get("promptId"):
             return Cut(event.offset)
@@ -116,10 +119,10 @@ def _after_turn(file: BinaryIO, profile: Profile, offset: int, trigger: Trigger)
 
 
 def turn_runs(file: BinaryIO) -> bool | None:
-    """Whether the last turn has not ended; None where nothing tells. One that was interrupted has."""
+    """An interrupted turn has ended."""
     for event in events_backward(file):
         what = record_kind(event.data)
-        if what == "task_started" or what in _ENDS:
+        if what == "task_started" or what in _TURN_ENDS:
             return what == "task_started"
     return None
 
@@ -150,24 +153,24 @@ def _why_not(file: BinaryIO, cut: Cut) -> str:
 
 
 def _unknown_record(file: BinaryIO, cut: int) -> str:
-    """The kind of the first record that may mean anything: near the beginning, and from a little before the
-    cut to the end. What is between does not tell where a turn begins that is taken back."""
+    """The kind of the first unknown record, which may mean anything. Only the beginning and what follows from
+    a little before the cut are searched: records in between do not decide where the removed turn begins."""
     size = size_of(file)
     near = max(0, min(cut, size) - _LOOKED_AT)
     for start, end in [(0, size)] if near <= _LOOKED_AT else [(0, _LOOKED_AT), (near, size)]:
         for offset, raw in lines_forward(file, start, end):
             if start == offset > 0:
-                continue  # most likely the rest of a line
+                continue  # probably the rest of a line
             kind = _kind_of_line(offset, raw)
-            if kind is not None and (kind not in _RECORDS or (kind == b"session_meta" and offset)):
+            if kind is not None and (kind not in _KNOWN_RECORDS or (kind == b"session_meta" and offset)):
                 return kind.decode("utf-8", "replace")[:40]
-            if _MOVES_THE_END in raw[:400]:
+            if _ROLLED_BACK in raw[:400]:
                 return "thread_rolled_back"
     return ""
 
 
 def _kind_of_line(offset: int, raw: bytes) -> bytes | None:
-    """Without parsing it, where it begins as Codex writes it. None for a line that is no record at all."""
+    """Not parsed if it begins the way Codex writes it. None for a line that is not a record."""
     at = raw.find(b'"type":"', 0, 120)
     if raw.startswith(b'{"timestamp":"') and 0 < at < raw.find(b'"payload"', 0, 200):
         return raw[at + 8:raw.find(b'"', at + 8)]
@@ -177,16 +180,8 @@ def _kind_of_line(offset: int, raw: bytes) -> bytes | None:
     return None
 
 
-def plan_content(file: BinaryIO, profile: Profile, cut: Cut) -> Content:
-    cut = cut.placed(file)
-    check_resumable(file, profile, cut)
-    return Content([(0, cut.offset)], None)
-
-
 def write_session(fd: int, file: BinaryIO, profile: Profile, content: Content, names: SessionNames) -> None:
-    """With the old id in line 1, Codex 0.166 would go on with the old thread."""
-    from rewind.files import write_all
-
+    """Line 1 gets the new id: with the old one, Codex 0.166 would continue the old thread."""
     meta, header = meta_of(file), header_length(file)
     payload = {**meta["payload"], "id": names.session, "session_id": names.session,
                "forked_from_id": names.parent}

@@ -1,5 +1,5 @@
-"""One file for each session, named by its id, in which a line names its parent or follows the one before it:
-Claude Code, Droid, and every profile that says nothing else."""
+"""Sessions of Claude Code, Droid, and every profile that does not name a kind: one file for each session,
+named by its id. A line names its parent, or follows the line before it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from rewind.transcript.place.cut import resolve_cut
 from rewind.transcript.write.content import (
     check_resumable,
     new_session_id,
-    plan_content,
     write_session,
 )
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     from rewind.agents.profile import Profile
 
-__all__ = ["check_resumable", "new_session_id", "plan_content", "resolve_cut", "start_of_prompt", "turn_runs",
+__all__ = ["check_resumable", "new_session_id", "resolve_cut", "start_of_prompt", "turn_runs",
            "write_session"]
 
 

@@ -1,8 +1,9 @@
-"""Gemini CLI's log of operations: its records, and what they amount to.
+"""Gemini CLI's log of operations: its records, and the messages that result from them.
 
 A record is a message, a change of settings (`$set`, which may replace all messages), or a step back
-(`$rewindTo`). A message that is written again replaces the one with its id. The file only grows, so what the
-conversation was at some time is what the records before an offset amount to. Seen with Gemini CLI 0.61.
+(`$rewindTo`). A message that is written again replaces the one with the same id. The file only
+grows, so the records before an offset give the conversation as it was when the file ended there. Seen with
+Gemini CLI 0.61.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ SNAPSHOT = "<state_snapshot>"
 CONTEXT = "<session_context>"
 _META = ("lastUpdated", "sessionId", "projectHash", "startTime", "kind", "summary", "memoryScratchpad",
          "directories", "messages")
-_LIST = re.compile(r'\s*\{\s*"\$set"\s*:\s*\{\s*"messages"\s*:\s*\[\s*')
+_LIST_START = re.compile(r'\s*\{\s*"\$set"\s*:\s*\{\s*"messages"\s*:\s*\[\s*')
 _COMMA = re.compile(r"\s*,\s*")
 
 
 # records
 
 class Operation:
-    """One line. `what` is message, rewind, set, header, or what nobody knows: an empty text."""
+    """One line. `what` is message, rewind, set or header; empty if it is unknown."""
 
     __slots__ = ("data", "end", "offset", "raw", "what")
 
@@ -59,7 +60,7 @@ class Operation:
 
 
 def _what(data: JsonObject) -> str:
-    """In the order in which Gemini CLI tells them apart."""
+    """Checked in the order in which Gemini CLI does it."""
     if isinstance(data.get("$rewindTo"), str):
         return "rewind"
     if isinstance(data.get("id"), str):
@@ -74,7 +75,7 @@ def is_message(data: Any) -> bool:
 
 
 def operations(file: BinaryIO, end: int | None = None, start: int = 0) -> Iterator[Operation]:
-    """Lines that are no JSON, or more than one value, are passed over, as Gemini CLI does."""
+    """Lines that are not JSON, or contain more than one value, are skipped, as Gemini CLI does."""
     for offset, raw in lines_forward(file, start, end):
         body = raw.strip(b" \t\r\n")
         try:
@@ -86,7 +87,7 @@ def operations(file: BinaryIO, end: int | None = None, start: int = 0) -> Iterat
 
 
 def unknown_record_name(operation: Operation) -> str:
-    """By what name a record is called that may mean anything; empty for one that is known."""
+    """A name for a record that may mean anything; empty for a known record."""
     if not operation.what:
         return ", ".join(sorted(operation.data))[:40] or "an empty one"
     strange = [key for key in operation.data if key.startswith("$") and key not in ("$set", "$rewindTo")]
@@ -103,31 +104,31 @@ def text_of(message: JsonObject) -> str:
     return "".join(text for text in texts if isinstance(text, str))
 
 
-# what they amount to
+# what results from them
 
 class Folded:
-    """`messages` by id, in order; `stamps` are the times at which each was first written. `unknown` is the
-    first record of the whole file that may mean anything."""
+    """`messages` by id, in order. `stamps` are the times in their first versions. `unknown` names the first
+    record of the whole file that may mean anything."""
 
     def __init__(self) -> None:
         self.meta: JsonObject = {}
         self.unknown = ""
         self.messages: dict[str, JsonObject] = {}
         self.stamps: dict[str, object] = {}
-        self._raw: dict[str, bytes] = {}  # the line of a message that has one of its own
+        self._raw: dict[str, bytes] = {}  # the line of a message, if it is not part of a list
         self._before_stub: dict[str, JsonObject] = {}
-        self._begins = False  # a header, and no messages after it
+        self._is_new_header = False  # whether the last record is a header without messages after it
 
     def apply(self, operation: Operation, messages: list[JsonObject] | None) -> None:
         if operation.what == "header" and self.messages:
-            self._before_stub, self._begins = dict(self.messages), True
+            self._before_stub, self._is_new_header = dict(self.messages), True
         elif operation.what in ("rewind", "message") or messages is not None:
-            self._before_stub = self._before_stub if self._begins and operation.what == "set" else {}
-            self._begins = False
+            self._before_stub = self._before_stub if self._is_new_header and operation.what == "set" else {}
+            self._is_new_header = False
         if operation.what == "rewind":
             self._rewind(operation.id)
         elif operation.what == "message":
-            self._put(operation.data)
+            self._add(operation.data)
             self._raw[operation.id] = operation.raw
         elif operation.what in ("set", "header"):
             self.meta.update((k, v) for k, v in operation.values.items() if k != "messages")
@@ -135,28 +136,28 @@ class Folded:
                 if operation.what == "set":
                     self.messages = {}
                 for message in messages:
-                    self._put(message)
+                    self._add(message)
 
-    def _put(self, message: JsonObject) -> None:
+    def _add(self, message: JsonObject) -> None:
         self.messages[message["id"]] = message
         self._raw.pop(message["id"], None)
         self.stamps.setdefault(message["id"], message.get("timestamp"))
 
     def _rewind(self, id: str) -> None:
-        """To before a message; with one that is not there, Gemini CLI drops everything."""
+        """Go back to before a message. If it is not there, Gemini CLI drops everything."""
         ids = list(self.messages)
         for gone in ids[ids.index(id) if id in self.messages else 0:]:
             del self.messages[gone]
 
     def restore_before_stub(self) -> None:
-        """When a session is resumed in the minute in which it was made, Gemini CLI 0.61 begins it anew in the
-        same file, and writes all messages again a moment later. Between the two they are not lost."""
+        """If a session is resumed in the minute in which it was made, Gemini CLI 0.61 starts it again in the
+        same file, and writes all messages once more a moment later. In between they still count."""
         if self._before_stub and all(text_of(m).startswith(CONTEXT) for m in self.messages.values()):
             self.messages = self._before_stub
 
-    def written(self) -> Iterator[tuple[JsonObject, bytes]]:
-        """The messages, each with the time at which it was said: a resumed session has another one. And the
-        line that it was written as, where that is the same."""
+    def messages_to_write(self) -> Iterator[tuple[JsonObject, bytes]]:
+        """The messages, each with the time at which it was said, because a resumed session has other times.
+        And the line that was written for it, if nothing in it changes."""
         for id, message in self.messages.items():
             stamp = self.stamps.get(id)
             if stamp and message.get("timestamp", stamp) != stamp:
@@ -166,8 +167,8 @@ class Folded:
 
 
 def fold(file: BinaryIO, end: int | None = None) -> Folded:
-    """What the records before an offset amount to. Of a list of messages that begins before it, those that
-    end before it."""
+    """What results from the records before an offset. A list of messages that begins before it counts up to
+    the last message that ends before it."""
     end = size_of(file) if end is None else end
     found = Folded()
     for operation in operations(file):
@@ -176,18 +177,19 @@ def fold(file: BinaryIO, end: int | None = None) -> Folded:
         if operation.end > end:
             if operation.offset >= end or messages is None:
                 continue
-            messages = [data for _, stop, data in elements(operation) if stop <= end]
+            messages = [data for _, stop, data in messages_in_list(operation) if stop <= end]
         found.apply(operation, messages)
     found.restore_before_stub()
     return found
 
 
-def elements(operation: Operation) -> list[tuple[int, int, JsonObject]]:
-    """(offset, end, message) of each in a list of messages; none where the line is not written as usual."""
+def messages_in_list(operation: Operation) -> list[tuple[int, int, JsonObject]]:
+    """(offset, end, message) for each message of a list; nothing if the line is not written as
+    usual."""
     from json import JSONDecoder
 
     text = operation.raw.decode("utf-8", "surrogateescape")
-    begins = _LIST.match(text) if operation.what == "set" else None
+    begins = _LIST_START.match(text) if operation.what == "set" else None
     decoder, found = JSONDecoder(), []
     at, place, measured = begins.end() if begins else len(text), operation.offset, 0
     while at < len(text) and text[at] == "{":

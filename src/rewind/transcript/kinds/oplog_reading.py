@@ -1,4 +1,4 @@
-"""What Gemini CLI's files are called, and what their lines say."""
+"""The names of Gemini CLI's files, and what their lines say."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ if TYPE_CHECKING:
     from rewind.jsonfile import JsonObject
 
 _OURS = re.compile(r"session-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-rw[0-9a-f]{6}\.jsonl")
-HEADER = 64 << 10  # a first line is not longer
+_LONGEST_HEADER = 64 << 10  # no first line is longer
 
 
 # files
 
 def session_id_of(path: str) -> str:
-    """The first line tells; the name has only its beginning. Empty where nothing tells."""
+    """Read from the first line, because the name has only the beginning of the id. Empty if it is not
+    there."""
     ours = _OURS.fullmatch(os.path.basename(path))
     if ours:
         return ours[1]
     try:
         with open_transcript(path) as file:
-            for offset, raw in lines_forward(file, 0, min(HEADER, size_of(file))):
+            for offset, raw in lines_forward(file, 0, min(_LONGEST_HEADER, size_of(file))):
                 for event in parse(offset, raw):
                     id = event.data.get("sessionId")
                     return id if isinstance(id, str) else ""
@@ -42,8 +43,9 @@ def session_id_of(path: str) -> str:
 
 
 def path_beside(original: str, session_id: str) -> str:
-    """Gemini CLI 0.61 leaves a stub when it resumes a session, and at its next start deletes every file whose
-    name ends in the same eight characters: the first ones of the id. No id begins with `rw`."""
+    """Gemini CLI 0.61 leaves a stub when it resumes a session. At its next start it deletes every file whose
+    name ends in the same eight characters, the first ones of the id. So our names end differently: no id
+    begins with `rw`."""
     name = f"session-{session_id}-rw{session_id.replace('-', '')[-6:]}{SUFFIX}"
     return os.path.join(os.path.dirname(original), name)
 
@@ -55,7 +57,7 @@ def whole(file: BinaryIO, path: str) -> BinaryIO:
 # what a line says
 
 def content_of(data: JsonObject, profile: Profile) -> Any:
-    typed = data.get("displayContent")  # with `@file` the content has the file, too
+    typed = data.get("displayContent")  # the content also has what `@file` stands for
     content = typed if typed else data.get("content")
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else _blocks(content)
     thoughts = [{"type": "thinking", "thinking": _thought(one)} for one in objects_in(data.get("thoughts"))]

@@ -1,6 +1,9 @@
-"""How a kind of transcript is read, other than one file of lines for each session: what the name of a file
-says, how several files are read as one, what a line says. `names`, `conversation` and `prompts` know how a
-`jsonl-tree` is read, and do not come here: saving a checkpoint of one loads no module for it."""
+"""How kinds of transcripts other than `jsonl-tree` are read: what a file's name says, how several files are
+read as one conversation, what a line says.
+
+`names`, `conversation` and `prompts` read a `jsonl-tree` themselves, so saving a checkpoint of one loads
+nothing from here.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +18,16 @@ if TYPE_CHECKING:
 
     class Reading(Protocol):
         def session_id_of(self, path: str) -> str:
-            """The session that a file belongs to; empty where only the file tells, and it is gone."""
+            """The session that a file belongs to. Empty if only the content of a missing file says it."""
 
         def path_beside(self, original: str, session_id: str) -> str:
-            """The file of a new session, in the directory of another one; always the same for an id."""
+            """The file of a new session, in the directory of another one. Always the same for an id."""
 
         def whole(self, file: BinaryIO, path: str) -> BinaryIO:
-            """The conversation that ends in this file as one run of lines. Takes the file over."""
+            """The conversation that ends in this file, to be read as one file. Closing it closes `file`."""
 
         def content_of(self, data: JsonObject, profile: Profile) -> Any:
-            """What a line says: a text, or a list of blocks such as Claude Code has them."""
+            """What a line says: a text, or a list of blocks in the form of Claude Code's."""
 
 
 def reading_of(profile: Profile) -> Reading:

@@ -1,7 +1,8 @@
-"""Codex's rollouts as files: their names, and the chain of files that one conversation may be spread over.
+"""Codex's rollouts as files: their names, and the chain of files that may make up one conversation.
 
-A rollout whose first line has a `history_base` goes on from a place in another one, which stays as it is:
-Codex 0.166 forks and rewinds so. The place is told by the lines' numbers (`ordinal`) and by an offset.
+A rollout whose first line has a `history_base` continues from a place in another one, which stays as it is.
+Codex 0.166 forks and rewinds in this way. The place is given by the number of a line (`ordinal`) and an
+offset.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import time
 
 from rewind.errors import RewindError
 from rewind.transcript.layout import SUFFIX, by_date, stem
-from rewind.transcript.place.cursor import header_length
+from rewind.transcript.place.cursor import header_length, header_of
 from rewind.transcript.read.joined import Joined
 from rewind.transcript.read.lines import (
     events_backward,
@@ -37,8 +38,8 @@ _LONGEST_CHAIN = 200
 _NOT_IN_ONE_FILE = ("history_base", "forked_from_ordinal_exclusive")
 
 
-class _Lacking(Exception):
-    """What a rollout goes on from cannot be told for certain."""
+class _CannotTell(Exception):
+    """What comes before a rollout cannot be determined for certain."""
 
 
 def session_id_of(path: str) -> str:
@@ -61,18 +62,17 @@ def path_beside(original: str, session_id: str) -> str:
     return os.path.join(os.path.dirname(original), f"{PREFIX}{made}-{session_id}{SUFFIX}")
 
 
-# one conversation out of several files
+# one conversation from several files
 
 def meta_of(file: BinaryIO) -> JsonObject:
-    """Line 1, if it says what a rollout's first line does."""
-    events = parse(0, read_at(file, 0, header_length(file)))
-    data = events[0].data if len(events) == 1 else {}
+    """Line 1, if it is the first line of a rollout; else empty."""
+    data = header_of(file)
     known = data.get("type") == "session_meta" and isinstance(data.get("payload"), dict)
     return data if known else {}
 
 
 def whole(file: BinaryIO, path: str) -> BinaryIO:
-    """The conversation from its beginning. Without the files before it, only what this one has."""
+    """The conversation from its beginning, or only what this file has if those before it are missing."""
     meta = meta_of(file)
     if "history_base" not in meta.get("payload", {}):
         return file
@@ -82,42 +82,42 @@ def whole(file: BinaryIO, path: str) -> BinaryIO:
     opened: list[BinaryIO] = []
     lacks, before = "", []
     try:
-        before = _before(meta["payload"]["history_base"], _root_of(path), 1 << 62, opened)
-    except (_Lacking, RewindError) as error:
+        before = _pieces_before(meta["payload"]["history_base"], _root_of(path), 1 << 62, opened)
+    except (_CannotTell, RewindError) as error:
         lacks = str(error)
     pieces: list[Piece] = [head, *before, own]
     return Joined(pieces, [*opened, file], lacks)  # type: ignore[return-value]
 
 
-def _before(base: Any, root: str, limit: int, opened: list[BinaryIO]) -> list[Piece]:
-    """All lines with a number below `limit` that the reference `base` leads to, oldest first."""
+def _pieces_before(base: Any, root: str, limit: int, opened: list[BinaryIO]) -> list[Piece]:
+    """The lines before the place that `base` refers to, up to number `limit`, oldest first."""
     if not isinstance(base, dict) or len(opened) >= _LONGEST_CHAIN:
-        raise _Lacking("the reference to what came before is not understood")
+        raise _CannotTell("the reference to what came before is not understood")
     id, end, hint = base.get("thread_id"), base.get("end_ordinal_exclusive"), base.get("end_byte_offset")
     if not isinstance(id, str) or not isinstance(end, int) or isinstance(end, bool):
-        raise _Lacking("the reference to what came before is not understood")
-    path = _find(root, id)
+        raise _CannotTell("the reference to what came before is not understood")
+    path = _find_rollout(root, id)
     if path is None:
-        raise _Lacking(id)
+        raise _CannotTell(id)
     file = open_transcript(path)
     opened.append(file)
     meta = meta_of(file)
     first = meta.get("ordinal")
     if not isinstance(first, int):
-        raise _Lacking(id)
+        raise _CannotTell(id)
     limit = min(limit, end)
     earlier: list[Piece] = []
     if "history_base" in meta["payload"]:
-        earlier = _before(meta["payload"]["history_base"], root, limit, opened)
+        earlier = _pieces_before(meta["payload"]["history_base"], root, limit, opened)
     header = header_length(file)
     if limit <= first + 1:
-        return earlier  # Codex went back to before this file began
-    return [*earlier, (file, header, _end_below(file, header, limit, hint if limit == end else None, id))]
+        return earlier  # Codex went back to before this file's beginning
+    return [*earlier, (file, header, _end_of_line(file, header, limit, hint if limit == end else None, id))]
 
 
-def _end_below(file: BinaryIO, header: int, limit: int, hint: object, id: str) -> int:
-    """Where the line with the number `limit - 1` ends. Nothing else will do: a line that is missing there
-    would be missing in the conversation."""
+def _end_of_line(file: BinaryIO, header: int, limit: int, hint: object, id: str) -> int:
+    """Where the line with the number `limit - 1` ends. If that line is missing, so might be others, and the
+    conversation would have a gap."""
     if isinstance(hint, int) and header < hint <= size_of(file) and read_at(file, hint - 1, 1) == b"\n":
         last = next(events_backward(file, hint), None)
         if last is not None and last.end == hint and last.data.get("ordinal") == limit - 1:
@@ -125,7 +125,7 @@ def _end_below(file: BinaryIO, header: int, limit: int, hint: object, id: str) -
     for offset, raw in lines_forward(file, header):
         if raw.endswith(b"\n") and ordinal_of(offset, raw) == limit - 1:
             return offset + len(raw)
-    raise _Lacking(id)
+    raise _CannotTell(id)
 
 
 def ordinal_of(offset: int, raw: bytes) -> int | None:
@@ -141,15 +141,15 @@ def ordinal_of(offset: int, raw: bytes) -> int | None:
 # where they are
 
 def _root_of(path: str) -> str:
-    """The directory that holds the years; the file's own where it does not lie in such a one."""
+    """The directory with the folders of years. If the file is not in one, its own directory."""
     top = path
     for _ in range(4):
         top = os.path.dirname(top)
     return top if os.path.basename(top) == "sessions" else os.path.dirname(path)
 
 
-def _find(root: str, id: str) -> str | None:
-    """The rollout with this id, wherever it is, also where Codex puts archived ones."""
+def _find_rollout(root: str, id: str) -> str | None:
+    """The rollout with this id, in whatever directory; Codex also archives some."""
     if len(id) != _ID or not id.replace("-", "").isalnum() or not id.isascii():
         return None
     made = _made_at(id)
@@ -157,13 +157,13 @@ def _find(root: str, id: str) -> str | None:
     near = [os.path.join(root, day) for day in days]
     archived = os.path.join(os.path.dirname(root), "archived_sessions")
     for folder in (root, *near, archived):
-        found = _in(folder, id)
+        found = _rollout_in(folder, id)
         if found:
             return found
-    return next(filter(None, (_in(folder, id) for folder in by_date(root))), None)
+    return next(filter(None, (_rollout_in(folder, id) for folder in by_date(root))), None)
 
 
-def _in(folder: str, id: str) -> str | None:
+def _rollout_in(folder: str, id: str) -> str | None:
     try:
         names = os.listdir(folder)
     except OSError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rewind.agents.profile import pick
+from rewind.jsonfile import objects_in
 from rewind.transcript.kinds.rollout_files import path_beside, session_id_of, whole
 from rewind.transcript.read.lines import parse
 
@@ -17,7 +18,7 @@ __all__ = ["content_of", "path_beside", "record_kind", "session_id_of", "whole"]
 
 
 def record_kind(data: JsonObject) -> str:
-    """The kind of a record: for events and messages, what kind of these."""
+    """The kind of a record. For events and messages it says which kind of event or message."""
     kind, payload = data.get("type"), data.get("payload")
     if not isinstance(kind, str) or not isinstance(payload, dict):
         return ""
@@ -41,7 +42,7 @@ def content_of(data: JsonObject, profile: Profile) -> Any:
     if what.startswith("message "):
         return _blocks(payload.get("content"))
     if what == "reasoning":
-        texts = [b.get("text") for b in payload.get("summary") or () if isinstance(b, dict)]
+        texts = (block.get("text") for block in objects_in(payload.get("summary")))
         return [{"type": "thinking", "thinking": "\n".join(t for t in texts if isinstance(t, str))}]
     if what in ("function_call", "custom_tool_call", "local_shell_call"):
         return [{"type": "tool_use", "id": payload.get("call_id"), "name": payload.get("name") or what,
@@ -53,12 +54,10 @@ def content_of(data: JsonObject, profile: Profile) -> Any:
 
 
 def _blocks(content: Any) -> list[Any]:
-    """Codex calls a text `input_text` or `output_text`, depending on who said it."""
-    if not isinstance(content, list):
-        return []
+    """Codex names a text `input_text` or `output_text`, depending on who said it."""
     return [{"type": "text", "text": block.get("text")} if str(block.get("type")).endswith("text") else
             {**block, "type": "image"} if "image" in str(block.get("type")) else block
-            for block in content if isinstance(block, dict)]
+            for block in objects_in(content)]
 
 
 def _images(payload: JsonObject) -> list[Any]:

@@ -1,9 +1,9 @@
-"""opencode's sessions: rows of a database that is the agent's own, read from a copy and never written.
+"""opencode's sessions: rows of the agent's own database, which are read from a copy and never written.
 
-The copy is a file of JSON lines: the session, then a line for each message with its parts. The plugin
-writes it, with what opencode's own client gives it. A row may change at any time, so the file is written anew
-each time; all but its last lines nearly always stay the same. A fork is such a file with ids of its own,
-which opencode then imports (`import_session`). Seen with opencode 1.18.33.
+The copy is a file of JSON lines: the session, then one line for each message and its parts. The plugin writes
+it from what opencode's client returns. A row may change at any time, so the whole file is written each time,
+but only its last lines usually differ. A fork is such a file with new ids, which opencode then imports
+(`import_session`). Seen with opencode 1.18.33.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import time
 from rewind.agents.profile import pick
 from rewind.errors import CannotFork
 from rewind.fast.sha256 import sha256
+from rewind.files import write_all
 from rewind.transcript.kinds.jsonl_tree import start_of_prompt
 from rewind.transcript.kinds.sqlite_reading import session_in
 from rewind.transcript.place.cursor import header_length
@@ -37,13 +38,13 @@ if TYPE_CHECKING:
     from rewind.transcript.read.lines import Event
     from rewind.transcript.write.content import SessionNames
 
-__all__ = ["check_resumable", "new_session_id", "plan_content", "resolve_cut", "start_of_prompt", "turn_runs",
+__all__ = ["check_resumable", "new_session_id", "resolve_cut", "start_of_prompt", "turn_runs",
            "write_session"]
 
-_NEWEST = 1  # the number before the first dot of the client's version
-_PARTS = {"text", "reasoning", "file", "tool", "step-start", "step-finish", "snapshot", "patch", "agent",
-          "subtask", "retry", "compaction"}
-_STATES = {"pending", "running", "completed", "error"}
+_NEWEST_MAJOR = 1  # of the client's version
+_KNOWN_PARTS = {"text", "reasoning", "file", "tool", "step-start", "step-finish", "snapshot", "patch",
+                "agent", "subtask", "retry", "compaction"}
+_KNOWN_STATES = {"pending", "running", "completed", "error"}
 _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _BITS = (1 << 48) - 1
 _NOT_IN_A_FORK = ("parentID", "revert", "share", "summary", "time")
@@ -55,13 +56,13 @@ def _id(kind: str, number: int, tail: bytes) -> str:
 
 
 def new_session_id() -> str:
-    """The time, such that later ones come first, and letters."""
+    """The time, inverted so that later sessions come first, and random letters."""
     return _id("ses", ~(int(time.time() * 1000) * 0x1000), os.urandom(14))
 
 
 class _NewIds:
-    """Ids for the rows of a fork, rising as opencode's do. Made from the session's own: a fork that is
-    written again after a kill has the same ones, and importing it twice does nothing."""
+    """Ids for the rows of a fork, rising as opencode's own do. They are derived from the session's id, so a
+    fork that is written again after a kill has the same ids, and importing it twice changes nothing."""
 
     def __init__(self, session: str) -> None:
         self.session = session
@@ -70,19 +71,19 @@ class _NewIds:
         except ValueError:
             self._first = int(time.time() * 1000) * 0x1000
         self._count = 0
-        self.new: dict[str, str] = {}  # old -> new
+        self.new_ids: dict[str, str] = {}  # old -> new
 
     def add(self, kind: str, old: object) -> str:
         self._count += 1
         tail = sha256(f"{self.session} {self._count}".encode())
         made = _id(kind, self._first + self._count, tail)
         if isinstance(old, str):
-            self.new[old] = made
+            self.new_ids[old] = made
         return made
 
 
 def turn_runs(file: BinaryIO) -> bool | None:
-    """Whether the last answer is not complete. One of a client that was killed stays so."""
+    """Whether the last answer is incomplete. If the client was killed, it stays incomplete."""
     for event in events_backward(file):
         role = pick(event.data, "info.role")
         if role is not None:
@@ -104,7 +105,7 @@ def _why_not(file: BinaryIO, cut: Cut) -> str:
         return "its first line is missing or of a format that this version of Rewind does not know"
     version = str(info.get("version"))
     major = version.split(".")[0]
-    if major.isascii() and major.isdigit() and int(major) > _NEWEST:
+    if major.isascii() and major.isdigit() and int(major) > _NEWEST_MAJOR:
         return f"it was written by opencode {version[:20]}, whose format this version of Rewind does not know"
     lacking = next((key for key in ("id", "directory", "projectID") if not _is_text(info.get(key))), "")
     if lacking:
@@ -114,9 +115,9 @@ def _why_not(file: BinaryIO, cut: Cut) -> str:
     known: set[object] = set()
     for offset, raw in lines_forward(file, header_length(file), cut.offset):
         events = parse(offset, raw)
-        odd = _odd(events)
-        if odd:
-            return f"it has {odd} that this version of Rewind does not know"
+        unknown = _unknown_content(events)
+        if unknown:
+            return f"it has {unknown} that this version of Rewind does not know"
         message = events[0].data["info"]
         parent = message.get("parentID")
         if message["id"] in known or (parent is not None and parent not in known):
@@ -125,8 +126,9 @@ def _why_not(file: BinaryIO, cut: Cut) -> str:
     return ""
 
 
-def _odd(events: list[Event]) -> str:
-    """What in a line may mean anything. A line that is no message would be missing in the fork."""
+def _unknown_content(events: list[Event]) -> str:
+    """What in a line is unknown and may mean anything. A line that is not a message would be missing in the
+    fork."""
     if len(events) != 1:
         return "a line"
     data = events[0].data
@@ -139,9 +141,9 @@ def _odd(events: list[Event]) -> str:
         return f"a message of {str(info.get('role'))[:40]}"
     for part in parts:
         kind = part.get("type") if isinstance(part, dict) else None
-        if not isinstance(kind, str) or kind not in _PARTS:
+        if not isinstance(kind, str) or kind not in _KNOWN_PARTS:
             return f"a part ({str(kind)[:40]})"
-        if kind == "tool" and pick(part, "state.status") not in _STATES:
+        if kind == "tool" and pick(part, "state.status") not in _KNOWN_STATES:
             return f"a state of a tool ({str(pick(part, 'state.status'))[:40]})"
     return ""
 
@@ -150,46 +152,38 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str) and value != ""
 
 
-def plan_content(file: BinaryIO, profile: Profile, cut: Cut) -> Content:
-    cut = cut.placed(file)
-    check_resumable(file, profile, cut)
-    return Content([(0, cut.offset)], None)
-
-
 def write_session(fd: int, file: BinaryIO, profile: Profile, content: Content, names: SessionNames) -> None:
-    """With ids of its own: opencode imports no row whose id it has already, and says nothing."""
-    from rewind.files import write_all
-
+    """With new ids: opencode silently skips a row whose id it has already."""
     end = content.ranges[-1][1]
     first = next(events_forward(file, 0, end))
     write_all(fd, line_of({**first.data, "info": _fork_info(first.data["info"], names)}))
     ids = _NewIds(names.session)
-    for data in _messages(file, end):
-        write_all(fd, line_of(_renamed(data, ids)))
+    for data in _message_lines(file, end):
+        write_all(fd, line_of(_with_new_ids(data, ids)))
 
 
 def _fork_info(info: JsonObject, names: SessionNames) -> JsonObject:
-    """With a parent it would count as a subagent's, and opencode's list would leave it out."""
+    """Without a parent: with one it would count as a subagent's, and opencode's list would omit it."""
     now = int(time.time() * 1000)
     kept = {key: value for key, value in info.items() if key not in _NOT_IN_A_FORK}
     return {**kept, "id": names.session, "slug": f"fork-{names.session[-6:].lower()}", "title": names.title,
             "time": {"created": now, "updated": now}}
 
 
-def _messages(file: BinaryIO, end: int) -> Iterator[JsonObject]:
+def _message_lines(file: BinaryIO, end: int) -> Iterator[JsonObject]:
     return (event.data for event in events_forward(file, header_length(file), end))
 
 
-def _renamed(data: JsonObject, ids: _NewIds) -> JsonObject:
-    """With the new ids, also where a row names another one: a compaction names the first message it kept.
-    What a tool was given and has answered stays as it is."""
+def _with_new_ids(data: JsonObject, ids: _NewIds) -> JsonObject:
+    """With the new ids, including those by which a row refers to another one: a compaction names the
+    first message that it kept. The input and output of tools stay as they are."""
     info, session = data["info"], ids.session
     own = {"id": ids.add("msg", info["id"]), "sessionID": session}
-    parts = [{**_replaced(part, ids.new), "id": ids.add("prt", part.get("id")), "sessionID": session,
-              "messageID": own["id"]} for part in data["parts"]]
-    return {**data, "info": {**_replaced(info, ids.new), **own}, "parts": parts}
+    parts = [{**_with_ids_replaced(part, ids.new_ids), "id": ids.add("prt", part.get("id")),
+              "sessionID": session, "messageID": own["id"]} for part in data["parts"]]
+    return {**data, "info": {**_with_ids_replaced(info, ids.new_ids), **own}, "parts": parts}
 
 
-def _replaced(data: JsonObject, new: dict[str, str]) -> JsonObject:
-    return {key: new.get(value, value) if isinstance(value, str) and key.lower().endswith("id") else value
+def _with_ids_replaced(data: JsonObject, new_ids: dict[str, str]) -> JsonObject:
+    return {key: new_ids.get(value, value) if isinstance(value, str) and key.lower().endswith("id") else value
             for key, value in data.items()}

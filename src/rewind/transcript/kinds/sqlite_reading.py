@@ -1,12 +1,13 @@
-"""The copies of opencode's sessions: what they are called, what their lines say, and which of these count."""
+"""The copies of opencode's sessions: their names, what their lines say, and which lines count."""
 
 from __future__ import annotations
 
 from rewind.agents.profile import pick
+from rewind.jsonfile import objects_in
 from rewind.transcript.layout import path_beside, session_id_of
-from rewind.transcript.place.cursor import header_length
+from rewind.transcript.place.cursor import header_of
 from rewind.transcript.read.joined import Joined
-from rewind.transcript.read.lines import line_of, lines_forward, parse, read_at, size_of
+from rewind.transcript.read.lines import line_of, lines_forward, parse, size_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,12 +26,11 @@ _FORMAT = 1
 # what a line says
 
 def _parts(data: JsonObject) -> list[JsonObject]:
-    parts = data.get("parts")
-    return [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    return objects_in(data.get("parts"))
 
 
 def content_of(data: JsonObject, profile: Profile) -> Any:
-    """Blocks such as Claude Code has them. What the client itself adds to a prompt is no part of it."""
+    """Blocks in the form of Claude Code's. What the client itself adds to a prompt is not part of it."""
     parts = _parts(data)
     if pick(data, "info.role") == "user":
         parts = [part for part in parts if not part.get("synthetic") and not part.get("ignored")]
@@ -60,7 +60,7 @@ def _image(part: JsonObject) -> JsonObject:
 
 
 def _tool(part: JsonObject) -> list[JsonObject]:
-    """Call and result are one row."""
+    """The call and the result, which are one row."""
     state = part.get("state")
     state = state if isinstance(state, dict) else {}
     id = part.get("callID")
@@ -76,16 +76,15 @@ def _tool(part: JsonObject) -> list[JsonObject]:
 # the conversation in a file
 
 def session_in(file: BinaryIO) -> JsonObject:
-    """What line 1 says about the session; nothing where it is of another format."""
-    events = parse(0, read_at(file, 0, header_length(file)))
-    data = events[0].data if len(events) == 1 else {}
+    """What line 1 says about the session; nothing if it has another format."""
+    data = header_of(file)
     info = data.get("info")
     known = data.get("type") == "session" and data.get("format") == _FORMAT
     return info if known and isinstance(info, dict) else {}
 
 
 def whole(file: BinaryIO, path: str) -> BinaryIO:
-    """After an /undo of opencode's own the rows stay until the next prompt, and do not count."""
+    """Without what an /undo of opencode's own took back: those rows stay until the next prompt."""
     revert = session_in(file).get("revert")
     if not isinstance(revert, dict):
         return file
@@ -104,7 +103,7 @@ def _before_revert(file: BinaryIO, revert: JsonObject) -> tuple[list[Piece], str
 
 
 def _first_parts(event: Event, part_id: object) -> list[Piece]:
-    """Of a message that was undone in part, the parts before that one."""
+    """Those parts of a partly undone message that come before `part_id`."""
     parts = _parts(event.data)
     at = next((i for i, part in enumerate(parts) if part_id and part.get("id") == part_id), 0)
     return [line_of({**event.data, "parts": parts[:at]})] if at else []

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from rewind.agents.profile import pick
 from rewind.agents.registry import profile_for
 from rewind.errors import NotEnoughPrompts, UsageError
 from rewind.transcript.kinds import kind_of
 from rewind.transcript.place.cut import Cut
 from rewind.transcript.read.chain import Tail
 from rewind.transcript.read.conversation import open_conversation
-from rewind.transcript.read.entries import OTHER
-from rewind.transcript.read.lines import parse, read_at
-from rewind.transcript.read.prompts import prompt_text
+from rewind.transcript.read.entries import OTHER, read_prompt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,34 +16,21 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from rewind.agents.profile import Profile
-    from rewind.transcript.read.entries import Entry
-
-
-class Prompt:
-    def __init__(self, text: str, offset: int, uuid: str, stamp: object = None) -> None:
-        self.text = text
-        self.offset = offset
-        self.uuid = uuid
-        self.stamp = stamp  # the time that its line tells
+    from rewind.transcript.read.entries import Entry, Prompt
 
 
 class BoundaryResult:
-    """`prompts` are those that a cut at `boundary` takes back, newest last."""
+    """`prompts` are those that a cut at `boundary` removes, newest last."""
 
     def __init__(self, cut: Cut, prompts: list[Prompt], resumable: bool) -> None:
         self.cut = cut
         self.boundary = cut.offset
         self.prompts = prompts
-        self.resumable = resumable  # something was said before: the agent can go on from there
-
-    @property
-    def leaf(self) -> str | None:
-        """The entry that the first prompt taken back answers to."""
-        return self.cut.leaf or None
+        self.resumable = resumable  # something was said before the cut, so the agent can continue there
 
 
 def find_boundary_by_user_prompts(transcript: str, n: int, profile: Profile | None = None) -> BoundaryResult:
-    """Reads from the end, so the cost is that of the tail, whatever the length of the file."""
+    """Reads from the end, so a long file costs no more than a short one."""
     if n <= 0:
         raise UsageError(f"Cannot go back {n} prompts.", hint="Use a number of at least 1.")
     profile = profile or profile_for(transcript)
@@ -73,12 +57,3 @@ def boundary_in(file: BinaryIO, n: int, profile: Profile) -> BoundaryResult:
 
 def _was_anything_said(leaf: Entry | None, chain: Iterator[Entry]) -> bool:
     return leaf is not None and (leaf.role != OTHER or any(e.role != OTHER for e in chain))
-
-
-def read_prompt(file: BinaryIO, entry: Entry, profile: Profile) -> Prompt:
-    events = parse(entry.offset, read_at(file, entry.offset, entry.end - entry.offset))
-    if not events:
-        return Prompt("", entry.offset, entry.id)
-    stamp = profile.lines.get("timestamp")
-    return Prompt(prompt_text(events[0].data, profile), entry.offset, entry.id,
-                  pick(events[0].data, stamp) if stamp else None)

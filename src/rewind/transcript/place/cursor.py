@@ -1,14 +1,14 @@
-"""The place in a transcript: an offset, and enough of a fingerprint to know that it is still the same file.
+"""A place in a transcript: an offset, and fingerprints that show whether it is still the same file.
 
-Line 1 may be rewritten in place by the agent (Droid's title), which moves everything behind it. So the
-body, that is all but line 1, has a fingerprint and offsets of its own.
+The agent may rewrite line 1 in place (Droid's title), which moves everything after it. So the body, which is
+all but line 1, has its own fingerprint.
 """
 
 from __future__ import annotations
 
 from rewind.agents.profile import pick
 from rewind.fast.sha256 import sha256
-from rewind.transcript.read.lines import events_backward, lines_forward, read_at, size_of, stored
+from rewind.transcript.read.lines import events_backward, lines_forward, parse, read_at, size_of, stored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from typing import BinaryIO, TypedDict
 
     from rewind.agents.profile import Profile
+    from rewind.jsonfile import JsonObject
 
     class Mark(TypedDict):
-        """What a place is known by: its offset, and hashes of the bytes around (`docs/format.md`)."""
+        """How a place is recognised: its offset, and hashes of bytes before it (`docs/format.md`)."""
 
         byte_offset_end: int
         prefix_sha256: str
@@ -27,22 +28,28 @@ if TYPE_CHECKING:
         body_sha256: str
 
     class Cursor(Mark):
-        """The same for the end of what a checkpoint has of the conversation."""
+        """The same for the place where a checkpoint's part of the conversation ends."""
 
         line_count: int
         last_event_id: str | None
 
 SAMPLE = 64 << 10
-_LOOKED_AT = 1 << 20  # so far back the last id is looked for
+_LOOKED_AT = 1 << 20  # how far back the last id is searched for
 _LONGEST_HEADER = 1 << 20  # a longer first line counts as part of the body
 
 
 def header_length(file: BinaryIO) -> int:
-    """The bytes of line 1 with its newline; 0 when there is no complete one of a sensible length."""
+    """The length of line 1 with its newline; 0 if it is not complete or is too long."""
     file = stored(file)
     for _, raw in lines_forward(file, 0, min(size_of(file), _LONGEST_HEADER)):
         return len(raw) if raw.endswith(b"\n") else 0
     return 0
+
+
+def header_of(file: BinaryIO) -> JsonObject:
+    """The object in line 1. Empty if line 1 is not complete, or is not exactly one object."""
+    events = parse(0, read_at(file, 0, header_length(file)))
+    return events[0].data if len(events) == 1 else {}
 
 
 def fingerprint(file: BinaryIO, start: int, end: int) -> str:
@@ -50,23 +57,23 @@ def fingerprint(file: BinaryIO, start: int, end: int) -> str:
 
 
 def tail_of(file: BinaryIO, header: int, end: int) -> str:
-    """Of the last 64 KB before an offset, line 1 apart."""
+    """The fingerprint of the last 64 KB before an offset, without line 1."""
     return fingerprint(file, max(header, end - SAMPLE), end)
 
 
 def head_of(file: BinaryIO, header: int, end: int) -> str:
-    """Of the first 64 KB after line 1, as far as they lie before an offset."""
+    """The fingerprint of the first 64 KB after line 1, up to an offset."""
     return fingerprint(file, header, min(header + SAMPLE, end))
 
 
 def make_cursor(file: BinaryIO, profile: Profile, mark: Mark, line_count: int) -> Cursor:
-    """`mark` of the same file: where the last complete line ends."""
+    """`mark` is where the last complete line of this file ends."""
     return {**mark, "line_count": line_count,
             "last_event_id": last_event_id(file, profile, mark["byte_offset_end"])}
 
 
 def mark_of(file: BinaryIO, end: int, header: int) -> Mark:
-    """What `place_in` goes by."""
+    """For `place_in`, later."""
     file = stored(file)
     header = min(header, end)
     return {"byte_offset_end": end, "prefix_sha256": fingerprint(file, 0, min(SAMPLE, end)),
@@ -80,12 +87,12 @@ def last_event_id(file: BinaryIO, profile: Profile, end: int) -> str | None:
         if isinstance(id, str):
             return id
         if end - event.offset > _LOOKED_AT:
-            break  # of an agent that gives its lines no ids
+            break  # the agent does not give its lines ids
     return None
 
 
 def place_in(file: BinaryIO, cursor: Mapping[str, object]) -> int | None:
-    """The cursor's offset in this file as it is now; None when it is another file, or was rewritten."""
+    """The cursor's offset in this file as it is now. None if it is another file, or was rewritten."""
     file = stored(file)
     end, header = cursor.get("byte_offset_end"), cursor.get("header_bytes")
     if not isinstance(end, int) or not isinstance(header, int) or not 0 <= header <= end:
@@ -96,11 +103,12 @@ def place_in(file: BinaryIO, cursor: Mapping[str, object]) -> int | None:
     if (size >= end and fingerprint(file, 0, min(SAMPLE, end)) == cursor.get("prefix_sha256")
             and tail_of(file, header, end) == cursor.get("tail_sha256")):
         return end
-    return _shifted(file, cursor, end, header, size)
+    return _place_if_moved(file, cursor, end, header, size)
 
 
-def _shifted(file: BinaryIO, cursor: Mapping[str, object], end: int, header: int, size: int) -> int | None:
-    """Only line 1 changed: everything behind it moved by the same distance."""
+def _place_if_moved(file: BinaryIO, cursor: Mapping[str, object], end: int, header: int,
+                    size: int) -> int | None:
+    """The place if only line 1 has changed: everything after it moved by the same distance."""
     now = header_length(file)
     moved = end + now - header
     if (header and now and moved <= size and head_of(file, now, moved) == cursor.get("body_sha256")

@@ -1,7 +1,7 @@
-"""Where exactly a checkpoint cuts the conversation, found out when it is needed.
+"""Where exactly a checkpoint cuts the conversation. This is decided when the cut is needed.
 
-Claude Code 2.1 appends lines up to 100 ms after a hook has run, and a prompt's own line never is there yet
-when its hook runs. So the offset taken then is only where to begin looking.
+Claude Code 2.1 appends lines up to 100 ms after a hook has run, and a prompt's own line is never there when
+its hook runs. So the offset taken then only says where to start searching.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from rewind.transcript.place.cursor import header_length, mark_of, place_in
 from rewind.transcript.read.chain import Tail
 from rewind.transcript.read.entries import USER, entry_of, is_compaction
 from rewind.transcript.read.lines import end_of_lines, events_forward, size_of
-from rewind.transcript.read.prompts import content_of, has_block, prompt_text
+from rewind.transcript.read.prompts import blocks_of, content_of, has_block, prompt_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from rewind.agents.profile import Profile
     from rewind.transcript.read.lines import Event
 
-    Trigger = Mapping[str, object]  # what a checkpoint's record says of the event that it was made for
+    Trigger = Mapping[str, object]  # what a checkpoint's record says about its event
 
-_LOOK_BACK = 1 << 20  # an event may be in the file already when its hook runs, but not long ago
+_LOOK_BACK = 1 << 20  # when its hook runs, an event may be in the file already, near its end
 
 
 class Cut:
-    """Keep what is before `offset`. `leaf` is the entry to go on from; None: the last one that is kept;
-    an empty text: nothing, for what was cut off was the beginning of its branch. `exact` is false when the
-    place had to be guessed. `mark` is what the place is known by when it is used later."""
+    """Keep what is before `offset`. `leaf` is the entry to continue from. None means the last one that is
+    kept, and an empty text means none, because the cut removes the beginning of its branch. `exact` is false
+    if the place had to be guessed. `mark` identifies the place when the cut is used later."""
 
     def __init__(self, offset: int, leaf: str | None = None, exact: bool = True,
                  mark: Mapping[str, object] | None = None) -> None:
@@ -43,7 +43,7 @@ class Cut:
         return Cut(self.offset, self.leaf, self.exact, mark_of(file, self.offset, header_length(file)))
 
     def placed(self, file: BinaryIO) -> Cut:
-        """The same cut in the file as it is now: its line 1 may have got another length."""
+        """The same cut in the file as it is now, where line 1 may have another length."""
         if self.mark is None:
             return self
         place = place_in(file, self.mark)
@@ -53,34 +53,34 @@ class Cut:
 
 
 def resolve_cut(file: BinaryIO, profile: Profile, offset: int, trigger: Trigger) -> Cut:
-    """The cut that a checkpoint stands for, `offset` being where the file ended at the time."""
+    """The cut that a checkpoint stands for. `offset` is where the file ended at that time."""
     finders = {"UserPromptSubmit": _before_prompt, "Stop": _after_turn, "PreToolUse": before_tool,
                "PostToolUse": after_tool}
     finder = finders.get(str(trigger.get("event")))
     cut = finder(file, profile, offset, trigger) if finder else None
     if cut is None:
-        # Without keys, or where they lead nowhere.
+        # There are no keys, or they lead nowhere.
         cut = Cut(end_of_lines(file, min(offset, size_of(file))), None, finder is None)
     return _out_of_compaction(file, profile, cut)
 
 
 def events_around(file: BinaryIO, offset: int) -> Iterator[Event]:
-    """From a little before the offset on, beginning with a whole line."""
+    """From a little before the offset on, starting with a complete line."""
     start = end_of_lines(file, max(0, offset - _LOOK_BACK))
     return events_forward(file, start)
 
 
 def _before_prompt(file: BinaryIO, profile: Profile, offset: int,
                    trigger: Trigger) -> Cut | None:
-    """A prompt's own line is not there yet when its hook runs; it was only if the checkpoint was late. One
-    that was typed while a turn ran carries the id of that turn: so its text has a say."""
-    return (_find_prompt(events_forward(file, offset), profile, trigger, sure=False)
-            or _find_prompt(events_around(file, offset), profile, trigger, sure=True))
+    """A prompt's own line is not there yet when its hook runs, unless the checkpoint was late. A prompt that
+    was typed while a turn ran has the id of that turn, so its text is compared as well."""
+    return (_find_prompt(events_forward(file, offset), profile, trigger, need_both=False)
+            or _find_prompt(events_around(file, offset), profile, trigger, need_both=True))
 
 
 def _find_prompt(events: Iterator[Event], profile: Profile, trigger: Trigger, *,
-                 sure: bool) -> Cut | None:
-    """By id and text; unless it must be `sure`, by one of them where no prompt has both."""
+                 need_both: bool) -> Cut | None:
+    """Found by id and text. Unless `need_both`, one of them is enough if no prompt has both."""
     key, wanted = profile.prompt["joinKey"], trigger.get("promptId")
     text = str(trigger.get("promptText") or "").strip()
     by_id: Cut | None = None
@@ -96,20 +96,20 @@ def _find_prompt(events: Iterator[Event], profile: Profile, trigger: Trigger, *,
             return cut
         by_id = by_id or (cut if is_it else None)
         by_text = by_text or (cut if says_it else None)
-    return None if sure else by_text or by_id
+    return None if need_both else by_text or by_id
 
 
 def _after_turn(file: BinaryIO, profile: Profile, offset: int,
                 trigger: Trigger) -> Cut | None:
-    """Where something else begins, a prompt or a compaction or what a person ran, or the end. What was said
-    last may have come late into the file, and even the turn's own prompt."""
+    """Where something else begins (a prompt, a compaction, a command that a person ran), or the end. The last
+    answer may have been written late, and even the turn's own prompt."""
     own = {trigger.get("promptId"), trigger.get("messageId")} - {None}
     key = profile.prompt["joinKey"]
     for event in events_forward(file, offset):
         entry = entry_of(event, profile)
-        begins = entry and entry.tells == USER and not _is_result(event, profile)
+        begins = entry and entry.speaker == USER and not _is_result(event, profile)
         if is_compaction(event.data, profile) or (begins and (not key or pick(event.data, key) not in own)):
-            # Not that prompt's parent: the agent may have been rewound before it was given.
+            # Its parent is not the leaf: the agent may have been rewound before this prompt.
             return Cut(event.offset)
     return Cut(end_of_lines(file))
 
@@ -138,13 +138,12 @@ def after_tool(file: BinaryIO, profile: Profile, offset: int,
 
 
 def _has_block(event: Event, profile: Profile, kind: str, key: str, wanted: object) -> bool:
-    content = content_of(event.data, profile)
-    return isinstance(content, list) and any(
-        isinstance(b, dict) and b.get("type") == kind and b.get(key) == wanted for b in content)
+    return any(block.get("type") == kind and block.get(key) == wanted
+               for block in blocks_of(event.data, profile))
 
 
 def _out_of_compaction(file: BinaryIO, profile: Profile, cut: Cut) -> Cut:
-    """Between a compaction and its summary the history is lost: cut before the compaction instead."""
+    """A cut between a compaction and its summary would lose the history, so cut before the compaction."""
     if profile.compaction is None or not profile.compaction["summary"] or cut.leaf:
         return cut
     last = Tail(file, profile, cut.offset).last_main()

@@ -1,1 +1,1 @@
-"""A transcript as lines, entries, prompts, and the chain that the agent goes on from."""
+"""A transcript as lines, entries, prompts, and the chain that the agent continues from."""

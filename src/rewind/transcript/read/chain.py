@@ -1,13 +1,13 @@
-"""The active chain: the line of entries that the agent goes on from, out of all that the file holds.
+"""The active chain: the entries that lead to where the agent continues.
 
-A transcript is a tree. What the agent's own rewind left behind stays in the file and does not count.
+A transcript is a tree. What the agent's own rewind has left behind stays in the file and does not count.
 """
 
 from __future__ import annotations
 
 import mmap
 
-from rewind.transcript.read.entries import entry_of
+from rewind.transcript.read.entries import entry_of, is_compaction
 from rewind.transcript.read.leaf import WITHIN, marks_of_leaf, named_leaf, newest_below
 from rewind.transcript.read.lines import events_backward, read_at, size_of
 
@@ -20,38 +20,45 @@ if TYPE_CHECKING:
     from rewind.transcript.read.entries import Entry
     from rewind.transcript.read.leaf import NamedLeaf
 
-_FAR = 4 << 20  # an ancestor is looked for by parsing so far back, then by its bytes
+_FAR = 4 << 20  # an ancestor is searched for by parsing up to this far back, then by its bytes
 
 
 class Tail:
-    """The entries of a file, read from its end, and only as far as somebody asks."""
+    """The entries of a file, read from its end, and only as far as needed."""
 
     def __init__(self, file: BinaryIO, profile: Profile, end: int | None = None) -> None:
         self.file = file
         self.profile = profile
         self.entries: list[Entry] = []  # latest first
+        self.compactions: list[int] = []  # offsets, latest first; some are not entries
         self._named: NamedLeaf | None = None  # the latest line that names a leaf
         self._by_id: dict[str, Entry] = {}
         self._events = events_backward(file, end)
         self._read_to = size_of(file) if end is None else end
         self._named_from = max(0, self._read_to - WITHIN)
-        self._next_tells = ""
+        self._next_speaker = ""
 
     def more(self) -> Entry | None:
-        """Read one entry further back; None when the beginning is reached."""
+        """Read one entry further back. None at the beginning of the file."""
         for event in self._events:
             self._read_to = event.offset
+            if is_compaction(event.data, self.profile):
+                self.compactions.append(event.offset)
             entry = entry_of(event, self.profile)
             if entry is None:
                 if self._named is None and event.offset >= self._named_from:
                     self._named = named_leaf(event, self.profile)
                 continue
-            entry.resolve_if_answered(self._next_tells)
-            self._next_tells = entry.tells or self._next_tells
+            entry.resolve_if_answered(self._next_speaker)
+            self._next_speaker = entry.speaker or self._next_speaker
             self.entries.append(entry)
-            # An id is unique in a file, or else the latest line with it is the one that counts.
+            # If several lines have the same id, the latest counts.
             return self._by_id.setdefault(entry.id, entry) and entry
         return None
+
+    def read_all(self) -> None:
+        while self.more() is not None:
+            pass
 
     def find(self, id: str) -> Entry | None:
         """The entry with this id, however far back."""
@@ -67,14 +74,14 @@ class Tail:
         return self._by_id[id]
 
     def _is_in_the_rest(self, id: str) -> bool:
-        """Whether the bytes of this id occur before what was read; a gigabyte takes a second."""
+        """Whether the bytes of this id occur before what was read. Searching a gigabyte takes a second."""
         if not self._read_to:
             return False
         with mmap.mmap(self.file.fileno(), self._read_to, access=mmap.ACCESS_READ) as view:
             return view.rfind(id.encode("utf-8", "replace")) >= 0
 
     def last_main(self, before: int | None = None) -> Entry | None:
-        """The latest main-line entry, or the latest that lies before an offset."""
+        """The latest main-line entry, or the latest one before an offset."""
         for entry in self.entries:
             if entry.is_main and (before is None or entry.offset < before):
                 return entry
@@ -84,13 +91,14 @@ class Tail:
                 return found
 
     def leaf(self) -> Entry | None:
-        """Where the agent goes on: as its own last word on it has it, else at the last entry."""
+        """Where the agent continues: at the entry that its own last line about it names, else at the last
+        entry."""
         last = self.last_main()
         self._look_for_named()
         return self._below_named() or last
 
     def _look_for_named(self) -> None:
-        """Read on to the latest line that names a leaf, if the bytes say that there may be one."""
+        """Read back to the latest line that names a leaf, if the bytes show that there may be one."""
         while self._named is None and self._read_to > self._named_from:
             rest = read_at(self.file, self._named_from, self._read_to - self._named_from)
             at = max((rest.rfind(mark) if mark else 0 for mark in marks_of_leaf(self.profile)), default=-1)
@@ -126,13 +134,13 @@ class Tail:
 
 
 def can_be_named(leaf: Entry, entries: Iterable[Entry]) -> bool:
-    """Claude Code 2.1.325 forgets all that lies before a compaction, and then goes on at the last entry."""
+    """Claude Code 2.1.325 ignores entries before a compaction, and then continues at the last entry."""
     return leaf.is_main and not any(e.is_compaction and e.offset >= leaf.offset for e in entries)
 
 
 def follow(leaf: Entry | None, find: Callable[[str], Entry | None],
            main_before: Callable[[int], Entry | None], profile: Profile) -> Iterator[Entry]:
-    """From a leaf to its root. Parents may be missing, or form a ring."""
+    """From a leaf to its root. Parents may be missing, or may form a ring."""
     visited: set[str] = set()
     at = leaf
     while at is not None and at.id not in visited:
@@ -143,8 +151,8 @@ def follow(leaf: Entry | None, find: Callable[[str], Entry | None],
 
 def parent_of(at: Entry, find: Callable[[str], Entry | None], main_before: Callable[[int], Entry | None],
               profile: Profile) -> Entry | None:
-    """A compaction has no parent but a logical one, which may be missing or even come later: then what
-    precedes it is what it summed up."""
+    """A compaction has only a logical parent. If that is missing, or even comes later, the entry before the
+    compaction is taken: it is what was summed up."""
     if at.parent:
         return find(at.parent) or _before_lost_parent(at, main_before, profile)
     for id in at.logical:
@@ -161,8 +169,9 @@ def _before_lost_parent(at: Entry, main_before: Callable[[int], Entry | None],
 
 
 def is_soon_after(before: str, stamp: str, profile: Profile) -> bool:
-    """Whether an entry whose parent was never written goes on from the one before it: then it was written at
-    once. (Claude Code 2.1.325 takes the nearest in time of all, which is nearly always that one.)"""
+    """Whether an entry whose parent was never written follows the one before it, which is assumed if it was
+    written at once. (Claude Code 2.1.325 takes the entry nearest in time, which is nearly always that
+    one.)"""
     from datetime import datetime
 
     try:

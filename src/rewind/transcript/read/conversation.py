@@ -1,4 +1,4 @@
-"""A conversation as one run of lines, however many files it lies in."""
+"""Opens a conversation, in however many files it is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def open_conversation(path: str, profile: Profile, identity: tuple[int, int] | None = None) -> BinaryIO:
-    """The conversation that ends in this file, also where it began in others."""
+    """The conversation that ends in this file, even if it began in others."""
     file = open_transcript(path, identity)
     if profile.kind == TREE:
         return file

@@ -1,8 +1,5 @@
-"""Pieces of several files, read as one: a conversation that goes on in another file than it began in.
-
-`lines` and `copying` take it like an open file. Its descriptor is that of the last file, the only one that is
-still written to.
-"""
+"""Conversations that `lines` and `copying` read like an open file, although they are not one file
+on the disk."""
 
 from __future__ import annotations
 
@@ -16,15 +13,37 @@ if TYPE_CHECKING:
     Piece = Union[bytes, tuple[BinaryIO, int, int]]
 
 
-class Joined:
-    """`files` are those to close, the last one last; `lacks` says what should have come before these pieces
-    and is not there."""
+class VirtualFile:
+    """`read_joined` gives its bytes, and `joined_size` says how many there are. `files` are closed with it.
+    Its descriptor is that of the last one, the only one that is still written to. `lacks` says what should
+    come before its beginning and is missing."""
+
+    def __init__(self, files: list[BinaryIO], lacks: str = "") -> None:
+        self._files = files
+        self.joined_size = 0
+        self.lacks = lacks
+
+    def fileno(self) -> int:
+        return self._files[-1].fileno()
+
+    def close(self) -> None:
+        for file in self._files:
+            file.close()
+
+    def __enter__(self) -> VirtualFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Joined(VirtualFile):
+    """Pieces of several files: a conversation that continues in another file than it began in."""
 
     def __init__(self, pieces: list[Piece], files: list[BinaryIO], lacks: str = "") -> None:
+        super().__init__(files, lacks)
         self._pieces = pieces
-        self._files = files
-        self.joined_size = sum(map(_length, self._pieces))
-        self.lacks = lacks
+        self.joined_size = sum(map(_length, pieces))
 
     def parts(self, start: int, end: int) -> Iterator[Piece]:
         """What lies between two offsets."""
@@ -41,19 +60,6 @@ class Joined:
         for part in self.parts(offset, offset + count):
             found.append(part if isinstance(part, bytes) else read_at(part[0], part[1], part[2] - part[1]))
         return b"".join(found)
-
-    def fileno(self) -> int:
-        return self._files[-1].fileno()
-
-    def close(self) -> None:
-        for file in self._files:
-            file.close()
-
-    def __enter__(self) -> Joined:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _length(piece: Piece) -> int:

@@ -1,8 +1,8 @@
-"""Where the agent goes on: at the last entry, unless a line of its own names another one.
+"""Where the agent continues: at the last entry, unless a line names another one.
 
-Claude Code 2.1.325 writes such a line now and then. The latest one counts: the client goes on from the newest
-entry that descends from the one it names, whatever else was written later, by a second client say. Of a line
-that names the entry exactly, only descendants that come after the line count.
+Claude Code 2.1.325 writes such a line now and then, and the latest counts. The client continues from the
+newest descendant of the named entry, whatever else was written later, for example by a second client. If the
+line names the entry exactly, only descendants after the line count.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
     N = TypeVar("N", bound=Node)
 
-# The client writes such a line at the end of each turn and every 64 KB or so. No reader looks for an older
-# one: else a file of a client that writes none would be read from its end to its beginning.
+# The client writes such a line at the end of each turn and about every 64 KB. No reader searches further
+# back: the file of a client that writes no such lines would be read completely.
 WITHIN = 1 << 20
 
 
 class NamedLeaf:
-    """A line that names the entry to go on from. An empty `id` takes back what an earlier one named."""
+    """A line that names the entry to continue from. An empty `id` cancels an earlier line."""
 
     def __init__(self, id: str, offset: int, exact: bool) -> None:
         self.id = id
@@ -50,8 +50,8 @@ def named_leaf(event: Event, profile: Profile) -> NamedLeaf | None:
 
 
 def marks_of_leaf(profile: Profile) -> list[bytes]:
-    """Every line that names a leaf holds one of these. An empty one tells nothing; none at all, that there is
-    no such line."""
+    """Every line that names a leaf contains one of these. An empty mark is in every line. If there are no
+    marks, the agent writes no such lines."""
     line = profile.leaf["line"] if profile.leaf else []
     found: list[bytes] = []
     for where in line if isinstance(line, list) else [line]:
@@ -61,13 +61,13 @@ def marks_of_leaf(profile: Profile) -> list[bytes]:
 
 
 def _is_plain(text: str) -> bool:
-    """Whatever writes JSON writes this as it is."""
+    """Whether every JSON writer writes it unchanged."""
     return text.isascii() and text.replace("-", "").replace("_", "").isalnum()
 
 
 def newest_below(leaf: N, named: NamedLeaf, newest_first: Iterable[N],
                  find: Callable[[str], Optional[N]]) -> N:
-    """The newest entry that descends from the named one and may be gone on from; else the named one."""
+    """The newest main-line entry that descends from the named one, else the named one."""
     floor = max(leaf.offset, named.offset) if named.exact else leaf.offset
     seen: set[str] = set()
     for entry in newest_first:
@@ -79,7 +79,7 @@ def newest_below(leaf: N, named: NamedLeaf, newest_first: Iterable[N],
 
 
 def _descends(entry: N, leaf: N, find: Callable[[str], Optional[N]], seen: set[str]) -> bool:
-    """By parents alone. `seen` are those that are known not to."""
+    """Followed by parents only. `seen` are entries that are known not to descend from it."""
     at: N | None = entry
     while at is not None and at.offset > leaf.offset and at.id not in seen:
         seen.add(at.id)

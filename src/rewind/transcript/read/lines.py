@@ -1,6 +1,6 @@
-"""A transcript as lines, from the head or from the tail, and as the objects in them.
+"""A transcript as lines, read from either end, and as the objects in them.
 
-Real files have torn lines, two objects on one line, a BOM, CRLF: whatever does not parse is passed over.
+Real files have torn lines, two objects on one line, a BOM, CRLF. What cannot be parsed is skipped.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SPACE = b" \t\r\n"
 
 
 class Event:
-    """One JSON object of a transcript, and where it stands. `end` is where the next one may begin."""
+    """One JSON object of a transcript, and its place. `end` is where the next one may begin."""
 
     __slots__ = ("data", "end", "offset")
 
@@ -35,8 +35,8 @@ class Event:
 
 
 def open_transcript(path: str, identity: tuple[int, int] | None = None) -> BinaryIO:
-    """The file, for reading; a FIFO or a directory in its place is refused, and with `identity` every other
-    file than the one that was looked at before."""
+    """The file, for reading. A FIFO or a directory in its place is refused. With `identity`, so is every file
+    but the one that was looked at before."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     except (FileNotFoundError, NotADirectoryError):
@@ -55,7 +55,7 @@ def open_transcript(path: str, identity: tuple[int, int] | None = None) -> Binar
 
 
 def stored(file: BinaryIO) -> BinaryIO:
-    """The bytes as they lie in the file, where a conversation is read as something else than these."""
+    """The file itself, if the conversation is a view of it with other bytes (`oplog_view`)."""
     found: BinaryIO = getattr(file, "stored", file)
     return found
 
@@ -66,12 +66,12 @@ def identity_of(file: BinaryIO) -> tuple[int, int]:
 
 
 def size_of(file: BinaryIO) -> int:
-    joined: int | None = getattr(file, "joined_size", None)  # several files, read as one (`joined.py`)
+    joined: int | None = getattr(file, "joined_size", None)  # of a `VirtualFile`
     return os.fstat(file.fileno()).st_size if joined is None else joined
 
 
 def read_at(file: BinaryIO, offset: int, count: int) -> bytes:
-    """Exactly these bytes, fewer only where the file ends."""
+    """Exactly these bytes; fewer only at the end of the file."""
     joined: Callable[[int, int], bytes] | None = getattr(file, "read_joined", None)
     if joined is not None:
         return joined(offset, count)
@@ -87,7 +87,7 @@ def read_at(file: BinaryIO, offset: int, count: int) -> bytes:
 
 
 def lines_forward(file: BinaryIO, start: int = 0, end: int | None = None) -> Iterator[tuple[int, bytes]]:
-    """(offset, line with its newline) from `start` on; the last one may lack its newline."""
+    """(offset, line with its newline) from `start` on. The last line may lack its newline."""
     end = size_of(file) if end is None else end
     at, rest, pieces = start, start, []
     while at < end:
@@ -116,7 +116,7 @@ def lines_backward(file: BinaryIO, end: int | None = None) -> Iterator[tuple[int
         start = max(0, at - CHUNK)
         chunk = read_at(file, start, at - start)
         if len(chunk) < at - start:
-            return  # truncated under our eyes: what came after the cut is gone
+            return  # the file was truncated just now
         first, *others = chunk.split(b"\n")
         place = at
         for number, part in enumerate(reversed(others)):
@@ -135,7 +135,7 @@ def lines_backward(file: BinaryIO, end: int | None = None) -> Iterator[tuple[int
 
 
 def parse(offset: int, raw: bytes) -> list[Event]:
-    """The objects on a line, nearly always one; none when it is torn or no JSON."""
+    """The objects on a line: nearly always one; none if the line is torn or not JSON."""
     end = offset + len(raw)
     body = raw.strip(_SPACE)
     if not body:
@@ -150,7 +150,7 @@ def parse(offset: int, raw: bytes) -> list[Event]:
 
 
 def _glued(offset: int, raw: bytes, end: int) -> list[Event]:
-    """`{…}{…}`: a file lost its last newline and was appended to. Each object counts."""
+    """`{…}{…}`, when a file without its last newline was appended to. Each object counts."""
     from json import JSONDecoder
 
     text = raw.decode("utf-8", "surrogateescape")
@@ -178,7 +178,7 @@ def bytes_in(text: str) -> int:
 
 
 def line_of(data: JsonObject) -> bytes:
-    """As the agents write it: no blanks, and text as it is. (A lone surrogate has no bytes: escaped.)"""
+    """As the agents write it: without blanks, and text as it is. (A lone surrogate is escaped.)"""
     from json import dumps
 
     try:
@@ -198,7 +198,7 @@ def events_backward(file: BinaryIO, end: int | None = None) -> Iterator[Event]:
 
 
 def end_of_lines(file: BinaryIO, end: int | None = None) -> int:
-    """Where the last complete line ends: what follows is being written, or torn."""
+    """Where the last complete line ends. What follows is torn, or is still being written."""
     at = size_of(file) if end is None else end
     while at > 0:
         start = max(0, at - CHUNK)

@@ -1,8 +1,9 @@
-"""What a genuine prompt is: a message that a person wrote, as the agent's profile tells it."""
+"""What a genuine prompt is: a message that a person wrote, according to the agent's profile."""
 
 from __future__ import annotations
 
 from rewind.agents.profile import TREE, holds, pick
+from rewind.jsonfile import objects_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +29,11 @@ def content_of(data: JsonObject, profile: Profile) -> Any:
     return None
 
 
+def blocks_of(data: JsonObject, profile: Profile) -> list[JsonObject]:
+    """The blocks of what was said; none for a plain text."""
+    return objects_in(content_of(data, profile))
+
+
 def kind_of_prompt(data: JsonObject, profile: Profile) -> int:
     """NO, YES, or IF_ANSWERED: a slash command that is a prompt only if the agent answers it."""
     rule = profile.prompt
@@ -37,7 +43,7 @@ def kind_of_prompt(data: JsonObject, profile: Profile) -> int:
     if not isinstance(content, (str, list)) or has_block(content, rule["refuseBlocks"]):
         return NO
     text = _genuine_text(content, rule)
-    typed = is_surely_typed(data, profile)  # then it may begin like anything: people paste machines' words
+    typed = is_surely_typed(data, profile)  # then any beginning is fine: people paste what machines wrote
     if not text:
         return YES if has_block(content, rule["imageBlocks"]) or (typed and _has_text(content)) else NO
     if not typed and (text.startswith(tuple(rule["refuseStarts"])) or text.strip() in rule["refuseTexts"]):
@@ -67,13 +73,12 @@ def _is_refused(data: JsonObject, rule: Prompt) -> bool:
 
 
 def has_block(content: Any, kinds: list[str]) -> bool:
-    """Whether what was said holds a block of one of these types."""
-    return isinstance(content, list) and any(
-        isinstance(block, dict) and block.get("type") in kinds for block in content)
+    """Whether what was said contains a block of one of these types."""
+    return any(block.get("type") in kinds for block in objects_in(content))
 
 
 def _genuine_text(content: str | list[Any], rule: Prompt) -> str:
-    """What is left of the text when what the client put in front of it is taken away."""
+    """The text without what the client put before it."""
     skipped = tuple(rule.get("skipBlocks") or ())
     texts = [t for t in _texts(content) if not (skipped and t.startswith(skipped))]
     if rule["text"] == "first":
@@ -90,7 +95,8 @@ def _texts(content: str | list[Any]) -> list[str]:
 
 
 def _without_envelopes(text: str, envelopes: list[str]) -> str:
-    """Leading `<system-reminder>…</system-reminder>` and the like; `ide_` stands for all that begin so."""
+    """Without leading `<system-reminder>…</system-reminder>` and the like. A name that ends in `_` stands for
+    all that begin with it."""
     while True:
         text = text.strip()
         name = _tag(text)
@@ -110,13 +116,13 @@ def _tag(text: str) -> str:
 
 
 def prompt_text(data: JsonObject, profile: Profile) -> str:
-    """The prompt as its writer would recognise it; of an odd shape an empty text, never an error."""
+    """The prompt as its writer would recognise it. Empty if the line has an unexpected shape."""
     content = content_of(data, profile)
     if not isinstance(content, (str, list)):
         return ""
     text = _genuine_text(content, profile.prompt)
     if not text and is_surely_typed(data, profile):
-        text = "\n".join(_texts(content)).strip()  # nothing but what looks like the client's own words
+        text = "\n".join(_texts(content)).strip()  # all of it looks like the client's own words
     return as_typed(text) if profile.prompt["commands"] else text
 
 

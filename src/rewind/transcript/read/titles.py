@@ -1,7 +1,8 @@
-"""What a conversation is called: its own title lines, else its first prompt.
+"""The title of a conversation: from its title lines, else from its first prompt.
 
-Every list and every fork asks here, so that they agree. Claude Code looks for titles at the head and the tail
-of a file only, and writes them again as it grows; so does this, and a gigabyte is not read for them.
+Lists and forks all use this, so that they agree. Claude Code searches for titles only at the head and the
+tail of a file, and writes them again as it grows. This does the same, so that a gigabyte is not read for a
+title.
 """
 
 from __future__ import annotations
@@ -18,18 +19,26 @@ if TYPE_CHECKING:
     from rewind.transcript.read.entries import Entry
     from rewind.transcript.read.lines import Event
 
+FORK_PREFIX = "[Fork] "  # of a fork's title in the agent's own list; Rewind shows titles without it
 _LONGEST = 80
 _LOOKED_AT = 256 << 10
 
 
+def plain_title(title: str) -> str:
+    """Without the prefixes of forks."""
+    while title.startswith(FORK_PREFIX):
+        title = title[len(FORK_PREFIX):]
+    return title
+
+
 def shortened(text: str) -> str:
-    """One line of it, to call a conversation by."""
+    """One line of a text, short enough for a title."""
     text = " ".join(text[:_LONGEST * 4].split())
     return text if len(text) <= _LONGEST else text[:_LONGEST - 1].rstrip() + "…"
 
 
 def read_title(file: BinaryIO, profile: Profile, size: int | None = None, first: str | None = None) -> str:
-    """The title. `first` is the first prompt, where the caller knows it."""
+    """`first` is the first prompt, if the caller knows it."""
     size = size_of(file) if size is None else size
     seen: list[list[tuple[str, str]]] = [[] for _ in profile.titles]  # of each kind: (text, entry)
     for event in ends_backward(file, size):
@@ -39,7 +48,7 @@ def read_title(file: BinaryIO, profile: Profile, size: int | None = None, first:
                 entry = pick(event.data, kind.get("entry"))
                 seen[number].append((text.strip(), entry if isinstance(entry, str) else ""))
     for found in seen:
-        # The latest counts, and an empty one takes away what was said before.
+        # The latest counts, and an empty title removes the one before.
         ours = (text for text, entry in found if not entry or _holds_entry(file, profile, entry, size))
         title = next(ours, "")
         if title:
@@ -48,7 +57,7 @@ def read_title(file: BinaryIO, profile: Profile, size: int | None = None, first:
 
 
 def ends_backward(file: BinaryIO, size: int) -> Iterator[Event]:
-    """The objects at the tail and then those at the head of the file, latest first."""
+    """The objects at the tail of the file, then those at its head, latest first."""
     tail = size
     for offset, raw in lines_backward(file, size):
         yield from reversed(parse(offset, raw))
@@ -64,14 +73,15 @@ def ends_backward(file: BinaryIO, size: int) -> Iterator[Event]:
 
 
 def _opening(file: BinaryIO) -> BinaryIO:
-    """The beginning alone, of a conversation that must be read as a whole to be shown."""
+    """Only the beginning, if the conversation would otherwise be read completely (`oplog_view`)."""
     found: Callable[[], BinaryIO] | None = getattr(file, "opening", None)
     return file if found is None else found()
 
 
 def _holds_entry(file: BinaryIO, profile: Profile, id: str, size: int) -> bool:
-    """Whether this entry is in the file. Older Claude Codes wrote summaries of *other* conversations into it,
-    which name an entry of theirs. The bytes are searched: such a title may be about any entry."""
+    """Whether this entry is in the file. Older versions of Claude Code wrote summaries of *other*
+    conversations into it, which name an entry of those. The bytes are searched, because it may be any
+    entry."""
     import mmap
 
     wanted = id.encode("utf-8", "replace")
@@ -87,7 +97,7 @@ def _holds_entry(file: BinaryIO, profile: Profile, id: str, size: int) -> bool:
 
 
 def first_prompt(file: BinaryIO, profile: Profile, size: int) -> str:
-    """The first that has a text. Most often one of the first lines."""
+    """The first prompt with a text, usually in one of the first lines."""
     opening = _opening(file)
     found = _first_prompt(opening, profile, min(size, size_of(opening)))
     return found or (_first_prompt(file, profile, size) if opening is not file else "")
@@ -102,11 +112,11 @@ def _first_prompt(file: BinaryIO, profile: Profile, size: int) -> str:
         entry = entry_of(event, profile)
         if entry is None:
             continue
-        for other, text in waiting if entry.tells else ():
-            other.resolve_if_answered(entry.tells)
+        for other, text in waiting if entry.speaker else ():
+            other.resolve_if_answered(entry.speaker)
             if other.is_prompt:
                 return text
-        waiting = [] if entry.tells else waiting
+        waiting = [] if entry.speaker else waiting
         text = prompt_text(event.data, profile) if entry.prompt else ""
         if text.strip():
             if entry.prompt == YES:

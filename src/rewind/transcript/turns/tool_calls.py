@@ -1,4 +1,4 @@
-"""What a tool call in a transcript was about: a line for it, the files it named, what it may have started."""
+"""What a tool call in a transcript did: a line about it, the files it named, what it may have started."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _STARTS = ("nohup ", "setsid ", "disown", "systemctl start", "docker run", "dock
 
 
 def summary_of(tool_input: object) -> str:
-    """One line: the file, the command, whatever says most."""
+    """One line with what says most: the file, the command, and so on."""
     if not isinstance(tool_input, dict):
         return ""
     text = next((tool_input[key] for key in _TELLING if isinstance(tool_input.get(key), str)), "")
@@ -28,7 +28,7 @@ def summary_of(tool_input: object) -> str:
 
 
 def pretty(tool_input: object, limit: int) -> str:
-    """As JSON that a person can read; a lone text as it is."""
+    """As readable JSON. A text that is not in an object stays as it is."""
     from json import dumps
 
     if isinstance(tool_input, str):
@@ -54,7 +54,7 @@ def files_named(tool_input: object, name: str, profile: Profile, cwd: str) -> li
 
 
 def may_have_started(tool_input: JsonObject, name: str, profile: Profile) -> bool:
-    """Whether a shell command looks like one that left a process behind. A guess, for a warning."""
+    """Whether a shell command looks as if it left a process behind. This is a guess, for a warning."""
     if name not in profile.tools["shell"]:
         return False
     keys = profile.payload["command"] if profile.payload else []
@@ -64,7 +64,7 @@ def may_have_started(tool_input: JsonObject, name: str, profile: Profile) -> boo
 
 
 def _has_background_sign(command: str) -> bool:
-    """A single `&`, which is none of `&&`, `>&`, `&>`."""
+    """Whether there is a `&` that is not part of `&&`, `>&` or `&>`."""
     for at, char in enumerate(command):
         if char == "&" and command[at - 1:at] not in ("&", ">", "<") and command[at + 1:at + 2] not in (
                 "&", ">"):

@@ -1,29 +1,29 @@
-"""What was said in a turn, as blocks to be shown: text, thinking, tool calls with results, images, notes."""
+"""What was said in a turn, as blocks to show: text, thinking, tool calls with results, images, notes."""
 
 from __future__ import annotations
 
 import re
 
 from rewind.agents.profile import Profile, pick
-from rewind.jsonfile import JsonObject
+from rewind.jsonfile import JsonObject, objects_in
 from rewind.transcript.read.entries import ASSISTANT, USER, Entry, is_compaction
 from rewind.transcript.read.lines import Event
-from rewind.transcript.read.prompts import as_typed, content_of, prompt_text
+from rewind.transcript.read.prompts import as_typed, blocks_of, content_of, prompt_text
 from rewind.transcript.turns.tool_calls import files_named, pretty, summary_of
 from rewind.transcript.turns.turn_tree import Row
 
-# `kind` is text, thinking, note, tool or image, and decides what else is there.
+# `kind` is text, thinking, note, tool or image, and decides which other keys there are.
 Block = JsonObject
 
 _MOST_BLOCKS = 2000
 _MOST_FILES = 200
 _IMAGE = 2 << 20
-_SCANTY = 500  # so much of each text once the budget is used up
-_SUMMARIES = ("summaryText", "content")  # where compaction lines keep theirs
+_WHEN_USED_UP = 500  # how much of each text is kept once the total is reached
+_SUMMARIES = ("summaryText", "content")  # where compaction lines have their summary
 
 
 class Limits:
-    """How much text one answer may hold, in each block and in all."""
+    """How much text and image data may be returned, in each block and in total."""
 
     def __init__(self, text: int, total: int, images: int) -> None:
         self.text = text
@@ -31,7 +31,7 @@ class Limits:
         self.images = images
 
     def cut(self, text: str) -> str:
-        room = self.text if self.total > 0 else _SCANTY
+        room = self.text if self.total > 0 else _WHEN_USED_UP
         kept = text[:room]
         self.total -= len(kept)
         return kept
@@ -55,42 +55,46 @@ class TurnText:
         self.blocks: list[Block] = []
         self.truncated = False
         self.compacted_before = False
-        self.join: object = None  # the key by which a checkpoint of the prompt knows it
+        self.join: object = None  # the key that a checkpoint of this prompt has recorded
         self.first_tool: str | None = None
         self.ended = ""  # the time of the last answer
         self.files: list[str] = []  # that its tools named
-        self.began = "/"  # the directory that their names are relative to, where lines do not tell
+        self.began = "/"  # the directory that their names are relative to, if lines do not say
         self._limits = limits
         self._tools: dict[str, Block] = {}
 
     # collecting
 
-    def open(self, event: Event) -> None:
+    def add(self, event: Event, entry: Entry | None) -> None:
+        """The next line of the turn. `entry` is None if it is not part of the conversation."""
+        if entry is not None and event.offset == self.row.offset:
+            self._open(event)
+        elif entry is None or entry.is_compaction:
+            self._compaction(event)
+        elif entry.is_main and not entry.passing:
+            self._message(event, entry.role)
+
+    def _open(self, event: Event) -> None:
         """The prompt itself."""
         key = self.profile.prompt["joinKey"]
         self.join = pick(event.data, key) if key else None
         self.prompt = self._cut(prompt_text(event.data, self.profile))
-        content = content_of(event.data, self.profile)
-        for block in content if isinstance(content, list) else ():
-            if isinstance(block, dict) and block.get("type") == "image":
+        for block in blocks_of(event.data, self.profile):
+            if block.get("type") == "image":
                 self._image(block)
 
-    def note_line(self, event: Event) -> None:
-        """A line that is no entry of the conversation, but tells of a compaction."""
+    def _compaction(self, event: Event) -> None:
+        """A note, if the line reports a compaction."""
         if is_compaction(event.data, self.profile):
             self._note(next((event.data[key] for key in _SUMMARIES
                              if isinstance(event.data.get(key), str)), "") or "Compacted")
 
-    def add(self, event: Event, entry: Entry) -> None:
-        if entry.is_compaction:
-            self.note_line(event)
-        elif entry.passing or not entry.is_main:
-            return
-        elif entry.role == ASSISTANT:
+    def _message(self, event: Event, role: str) -> None:
+        if role == ASSISTANT:
             stamp = pick(event.data, self.profile.lines.get("timestamp"))
             self.ended = stamp if isinstance(stamp, str) else self.ended
             self._answer(event)
-        elif entry.role == USER:
+        elif role == USER:
             self._user(event)
         elif isinstance(event.data.get("content"), str) and _is_command(event.data["content"]):
             self._note(event.data["content"])
@@ -99,9 +103,8 @@ class TurnText:
         content = content_of(event.data, self.profile)
         if isinstance(content, str):
             self._text(content)
-        for block in content if isinstance(content, list) else ():
-            if isinstance(block, dict):
-                self._said(block, event)
+        for block in objects_in(content):
+            self._said(block, event)
 
     def _said(self, block: JsonObject, event: Event) -> None:
         kind = block.get("type")
@@ -113,7 +116,7 @@ class TurnText:
                 self._add({"kind": "thinking", "text": self._cut(text)})
         elif kind == "tool_use":
             self._tool(block, event)
-        elif kind == "tool_result":  # of an agent that keeps call and result together
+        elif kind == "tool_result":  # if the agent keeps call and result together
             self._result(block)
         elif kind == "image":
             self._image(block)
@@ -132,14 +135,12 @@ class TurnText:
             self._tools[id] = made
 
     def _user(self, event: Event) -> None:
-        """Results of tools, and whatever the client says in the person's name."""
+        """Results of tools, and what the client says in the person's name."""
         content = content_of(event.data, self.profile)
         if isinstance(content, str):
             self._note(content)
             return
-        for block in content if isinstance(content, list) else ():
-            if not isinstance(block, dict):
-                continue
+        for block in objects_in(content):
             if block.get("type") == "tool_result":
                 self._result(block)
             elif block.get("type") == "text" and isinstance(block.get("text"), str):
@@ -150,13 +151,13 @@ class TurnText:
     def _result(self, block: JsonObject) -> None:
         tool = self._tools.get(str(block.get("tool_use_id")))
         content = block.get("content")
-        parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
-        texts = [p["text"] for p in parts if isinstance(p, dict) and isinstance(p.get("text"), str)]
+        parts = objects_in(content if isinstance(content, list) else [{"type": "text", "text": content}])
+        texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
         if tool is not None:
             tool["result"] = self._cut("\n".join(texts))
             tool["isError"] = bool(block.get("is_error") or block.get("isError"))
         for part in parts:
-            if isinstance(part, dict) and part.get("type") == "image":
+            if part.get("type") == "image":
                 self._image(part)
 
     # one block
@@ -200,14 +201,14 @@ def _is_command(text: str) -> bool:
     return text.startswith(("<local-command", "<command-name>", "<command-message>", "<bash-"))
 
 
-_STEERING = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b.")
+_ESCAPE_SEQUENCES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b.")
 _TAGS = ("local-command-stdout", "local-command-stderr", "bash-input", "bash-stdout", "bash-stderr",
          "command-name", "command-message", "command-args", "task-notification")
 
 
 def _without_tags(text: str) -> str:
-    """What a client wraps around commands that a person ran is of no interest to them."""
-    text = _STEERING.sub("", as_typed(text))
+    """Without the tags that a client puts around commands that a person ran."""
+    text = _ESCAPE_SEQUENCES.sub("", as_typed(text))
     for tag in _TAGS if text.lstrip().startswith("<") else ():
         text = text.replace(f"<{tag}>", "").replace(f"</{tag}>", " ")
     return text.strip()

@@ -1,4 +1,4 @@
-"""What can be told of every turn without parsing the whole file: when it ended, and how many tools failed."""
+"""Figures of turns that do not need the whole file to be parsed: when a turn ended, how many tools failed."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from rewind.transcript.read.lines import parse, read_at
 from rewind.transcript.turns.turn_index import TurnIndex
 from rewind.transcript.turns.turn_tree import Row
 
-# A quote inside of a text has a backslash before it: a tool that prints this is no failure.
+# The quote has no backslash before it: a tool that only prints this text has not failed.
 _FAILED = re.compile(rb'(?<!\\)"is_?[eE]rror"\s*:\s*true')
-_LINES = 60  # so many at the end of a turn are looked at for its last answer
+_LAST_LINES = 60  # how many lines at the end of a turn are searched for its last answer
 
 
 class TurnFigures:
-    """`join` is the key by which a checkpoint of the prompt knows it, `ended` the time of the last answer."""
+    """`join` is the key that a checkpoint of the prompt has recorded, `ended` the time of the last answer."""
 
     __slots__ = ("end", "ended", "failures", "join", "offset")
 
@@ -31,7 +31,7 @@ class TurnFigures:
 
 
 def read_figures(index: TurnIndex, rows: list[Row], known: dict[int, TurnFigures]) -> list[TurnFigures]:
-    """Of these rows, which follow each other. What is in `known` and has not grown is not read again."""
+    """The figures of these consecutive turns. Those in `known` that have not grown are not read again."""
     ends = [*(row.offset for row in rows[1:]), index.size]
     found = []
     with open_conversation(index.path, index.profile) as file:
@@ -51,12 +51,13 @@ def _read(file: BinaryIO, index: TurnIndex, offset: int, end: int) -> TurnFigure
     key = index.profile.prompt["joinKey"]
     for event in parse(offset, lines[0])[:1] if lines and key else ():
         found.join = pick(event.data, key)
-    found.ended = next((stamp for raw in lines[:-_LINES - 1:-1] for stamp in _answered(index, raw)), "")
+    last = lines[:-_LAST_LINES - 1:-1]
+    found.ended = next((stamp for raw in last for stamp in _answer_times(index, raw)), "")
     return found
 
 
-def _answered(index: TurnIndex, raw: bytes) -> list[str]:
-    """When this line was written, if it is an answer."""
+def _answer_times(index: TurnIndex, raw: bytes) -> list[str]:
+    """When this line was written, if it is an answer; else nothing."""
     entries = ((event, entry_of(event, index.profile)) for event in parse(0, raw))
     stamps = (pick(event.data, index.profile.lines.get("timestamp")) for event, entry in entries
               if entry and entry.role == ASSISTANT and entry.is_main)

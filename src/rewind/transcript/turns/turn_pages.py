@@ -1,4 +1,4 @@
-"""Whole turns by number, read from where the index says they begin; and what is said where, by searching."""
+"""Reads whole turns by number, from where the index says that they begin, and searches in them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rewind.transcript.find import where_began
 from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.entries import Entry, entry_of
 from rewind.transcript.read.lines import Event, lines_forward, parse, read_at
-from rewind.transcript.read.prompts import content_of
+from rewind.transcript.read.prompts import blocks_of
 from rewind.transcript.turns.tool_calls import may_have_started
 from rewind.transcript.turns.turn_blocks import Limits, TurnText
 from rewind.transcript.turns.turn_index import TurnIndex
@@ -19,11 +19,11 @@ from rewind.transcript.turns.turn_tree import Row
 MOST_MATCHES = 200
 _AROUND = 60
 _BLOCK = 4 << 20
-_SEARCHED = 64 << 20  # so many bytes of later turns are looked at for a warning
+_SEARCHED = 64 << 20  # how many bytes of later turns are searched for a warning
 
 
 class Match:
-    """`block` is which of the turn's blocks says it, None: the prompt."""
+    """`block` is the number of the turn's block; None for the prompt."""
 
     def __init__(self, turn: int, where: str, snippet: str, block: int | None) -> None:
         self.turn = turn
@@ -33,7 +33,7 @@ class Match:
 
 
 def read_turns(index: TurnIndex, first: int, last: int, limits: Limits) -> list[TurnText]:
-    """The turns `first` to `last`, as far as they exist."""
+    """Those of the turns `first` to `last` that exist."""
     first, last = max(1, first), min(last, index.total)
     if first > last:
         return []
@@ -50,19 +50,14 @@ def read_turns(index: TurnIndex, first: int, last: int, limits: Limits) -> list[
         before = turn.row.offset
     end = rows[-1].offset if rows[-1].turn == last + 1 else index.size
     with open_conversation(index.path, index.profile) as file:
-        for number, event, entry in _of_turns(file, index, wanted, end):
-            if entry is None:
-                turns[number].note_line(event)
-            elif event.offset == wanted[number].offset:
-                turns[number].open(event)
-            else:
-                turns[number].add(event, entry)
+        for number, event, entry in _events_of(file, index, wanted, end):
+            turns[number].add(event, entry)
     return turns
 
 
-def _of_turns(file: BinaryIO, index: TurnIndex, rows: list[Row],
-              end: int) -> Iterator[tuple[int, Event, Entry | None]]:
-    """(which of the rows, event, entry) of what was said in these turns, abandoned branches left out."""
+def _events_of(file: BinaryIO, index: TurnIndex, rows: list[Row],
+               end: int) -> Iterator[tuple[int, Event, Entry | None]]:
+    """(index of the row, event, entry) for each line of these turns, without abandoned branches."""
     starts = [row.offset for row in rows]
     abandoned = {row.offset for row in index.abandoned(starts[0], end)}
     dropped: set[str] = set()
@@ -76,7 +71,7 @@ def _of_turns(file: BinaryIO, index: TurnIndex, rows: list[Row],
 
 
 def search(index: TurnIndex, text: str) -> tuple[list[Match], bool]:
-    """Where a text occurs in the active turns, in letters of any case; and whether there is more."""
+    """Where a text occurs in the active turns, in upper or lower case, and whether there are more matches."""
     rows = index.turns(1, index.total)
     wanted = text.casefold()
     found: list[Match] = []
@@ -84,7 +79,7 @@ def search(index: TurnIndex, text: str) -> tuple[list[Match], bool]:
         return found, False
     with open_conversation(index.path, index.profile) as file:
         for turn in _turns_that_may_say(file, index, rows, text):
-            for where, said, block in _all_that_is_said(turn):
+            for where, said, block in _texts_of(turn):
                 at = said.casefold().find(wanted)
                 if at >= 0:
                     if len(found) == MOST_MATCHES:
@@ -94,24 +89,21 @@ def search(index: TurnIndex, text: str) -> tuple[list[Match], bool]:
 
 
 def _turns_that_may_say(file: BinaryIO, index: TurnIndex, rows: list[Row], text: str) -> Iterator[TurnText]:
-    """One after the other. The bytes are looked at before they are parsed, where that can tell."""
-    for number in _hits(file, rows, index.size, text) if text.isascii() else range(len(rows)):
+    """One after the other. If the text is ASCII, the bytes are searched before they are parsed."""
+    for number in _rows_with_bytes(file, rows, index.size, text) if text.isascii() else range(len(rows)):
         row = rows[number]
         end = rows[number + 1].offset if number + 1 < len(rows) else index.size
         turn = TurnText(row, index.profile, Limits(1 << 20, 64 << 20, 0))
-        for _, event, entry in _of_turns(file, index, [row], end):
-            if entry is not None and event.offset == row.offset:
-                turn.open(event)
-            elif entry is not None:
-                turn.add(event, entry)
+        for _, event, entry in _events_of(file, index, [row], end):
+            turn.add(event, entry)
         yield turn
 
 
-def _hits(file: BinaryIO, rows: list[Row], end: int, text: str) -> Iterator[int]:
-    """In which of the rows the text occurs, as JSON may have written it; in order."""
+def _rows_with_bytes(file: BinaryIO, rows: list[Row], end: int, text: str) -> Iterator[int]:
+    """The indexes of the rows in which the text may occur, in order."""
     from json import dumps
 
-    # As it is, as part of a text in JSON, and without the blanks that we show after a key.
+    # As it is, as JSON writes it, and without the blanks that we show after a key.
     forms = {form.lower().encode() for form in (text, dumps(text)[1:-1], text.replace('": ', '":'))}
     starts = [row.offset for row in rows]
     overlap = max(map(len, forms)) - 1
@@ -130,7 +122,7 @@ def _hits(file: BinaryIO, rows: list[Row], end: int, text: str) -> Iterator[int]
         last = max(found, default=last)
 
 
-def _all_that_is_said(turn: TurnText) -> Iterator[tuple[str, str, int | None]]:
+def _texts_of(turn: TurnText) -> Iterator[tuple[str, str, int | None]]:
     yield "prompt", turn.prompt, None
     for number, block in enumerate(turn.blocks):
         if block["kind"] == "tool":
@@ -146,20 +138,19 @@ def _snippet(text: str, at: int, length: int) -> str:
 
 
 def left_processes(index: TurnIndex, offset: int) -> bool:
-    """Whether what was said after `offset` has a command in it that may have left a process running."""
+    """Whether a command after `offset` may have left a process running."""
     tools = [f'"{name}"'.encode() for name in index.profile.tools["shell"]]
     end = min(index.size, offset + _SEARCHED)
     with open_conversation(index.path, index.profile) as file:
         for at, raw in lines_forward(file, offset, end):
             if any(tool in raw for tool in tools):
                 for event in parse(at, raw):
-                    if _starts_something(event, index):
+                    if _may_start_process(event, index):
                         return True
     return False
 
 
-def _starts_something(event: Event, index: TurnIndex) -> bool:
-    content = content_of(event.data, index.profile)
-    return isinstance(content, list) and any(
-        isinstance(b, dict) and b.get("type") == "tool_use" and isinstance(b.get("input"), dict)
-        and may_have_started(b["input"], str(b.get("name")), index.profile) for b in content)
+def _may_start_process(event: Event, index: TurnIndex) -> bool:
+    return any(block.get("type") == "tool_use" and isinstance(block.get("input"), dict)
+               and may_have_started(block["input"], str(block.get("name")), index.profile)
+               for block in blocks_of(event.data, index.profile))

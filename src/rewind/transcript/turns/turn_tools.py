@@ -9,10 +9,10 @@ from rewind.transcript.find import where_began
 from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.entries import entry_of
 from rewind.transcript.read.lines import events_forward
-from rewind.transcript.read.prompts import content_of
+from rewind.transcript.read.prompts import blocks_of
 from rewind.transcript.turns.tool_calls import files_named, summary_of
 
-_LONGEST = 64 << 20  # so far a turn is read
+_LONGEST = 64 << 20  # how much of a turn is read
 _MOST = 1000
 
 
@@ -34,7 +34,8 @@ class TurnTools:
 
 
 def tools_of_turn(path: str, profile: Profile, offset: int) -> TurnTools:
-    """Of the turn whose prompt stands there. Subagents' calls are in files of their own, and not seen."""
+    """The tools of the turn whose prompt is at this offset. Subagents' calls are in other files and are not
+    seen."""
     found, began = TurnTools(), ""
     with open_conversation(path, profile) as file:
         for event in events_forward(file, offset):
@@ -43,9 +44,8 @@ def tools_of_turn(path: str, profile: Profile, offset: int) -> TurnTools:
             if over or event.offset - offset > _LONGEST:
                 break
             cwd = pick(event.data, profile.lines["cwd"])
-            content = content_of(event.data, profile)
-            for block in content if isinstance(content, list) else ():
-                if isinstance(block, dict) and block.get("type") == "tool_use":
+            for block in blocks_of(event.data, profile):
+                if block.get("type") == "tool_use":
                     if not isinstance(cwd, str):
                         cwd = began = began or where_began(path, profile)
                     found.see(str(block.get("name") or ""), block.get("input"), profile, cwd)

@@ -1,7 +1,7 @@
-"""The turns of a conversation, found in one pass forward that can stop and go on where it stopped.
+"""The turns of a conversation, found in one pass forward that can stop and later continue where it stopped.
 
-What `index.py` finds by holding every entry in memory, this finds by knowing of each entry only which prompt
-it answers to. `tests/transcript/turns/test_turn_index.py` holds the two against each other.
+`read/index.py` finds the same by holding every entry in memory. This only knows for each entry which prompt
+it belongs to. `tests/transcript/turns/test_turn_index.py` compares the two.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from rewind.transcript.read.entries import Entry
     from rewind.transcript.read.lines import Event
 
-    Place = tuple[int, int]  # number of the prompt that it answers to, and how many entries lead there
+    Place = tuple[int, int]  # of an entry: the number of its prompt, and how many entries lead to it
     FindOld = Callable[[str], Optional[Place]]
 
     class State(TypedDict):
-        """A tree as it is remembered. What are tuples here comes back from JSON as lists."""
+        """A tree as it is remembered. Tuples come back from JSON as lists."""
 
         count: int
         compactions: list[int]
@@ -42,13 +42,13 @@ if TYPE_CHECKING:
         named: list[Any] | None  # the arguments of a `NamedLeaf`
 
 STATE = {"count", "compactions", "parent", "first", "lines", "known", "missing", "main",
-         "mainStamp", "named", "compacted"}  # what `dump` gives
-SHORT = 160  # so much of a prompt is remembered
-_RECENT = 512  # entries whose place is remembered: what comes next hangs off one of them
+         "mainStamp", "named", "compacted"}  # the keys of `State`
+SHORT = 160  # how much of a prompt is remembered
+_RECENT = 512  # how many entries are remembered: the next entry has one of them as its parent
 
 
 class NotResumable(Exception):
-    """Something refers to an entry that is not remembered: the file must be read from its beginning."""
+    """An entry that is not remembered is needed. The file must be read from its beginning."""
 
 
 class Row:
@@ -70,7 +70,7 @@ class Row:
 
 
 class Known:
-    """Of an entry only this is remembered: its place, and what choosing the leaf needs."""
+    """What is remembered of an entry: its place, and what is needed to choose the leaf."""
 
     __slots__ = ("depth", "id", "is_main", "offset", "owner", "parent")
 
@@ -96,19 +96,19 @@ class TurnTree:
         self.compactions: list[int] = []
         self.parent_session: str | None = None
         self.first_prompt = ""
-        self.is_odd = False  # ids that are there twice, or parents that come later: nothing for this pass
+        self.is_odd = False  # an id occurs twice, or a parent comes later: this pass cannot handle that
         self._lines = 0
         self._known: dict[str, Known] = {}
         self._missing: set[str] = set()
         self._main: Place | None = None
         self._main_stamp = ""
         self._named: NamedLeaf | None = None
-        self._compacted = -1  # where the last compaction stands
-        self._old: FindOld | None = None
-        self._waiting: list[tuple[Entry, str, str | None]] = []  # a slash command, and what follows it
-        self._safe: tuple[int, State] | None = None
+        self._last_compaction = -1  # its offset
+        self._find_old: FindOld | None = None
+        self._waiting: list[tuple[Entry, str, str | None]] = []  # from an undecided slash command on
+        self._resume_before: tuple[int, State] | None = None
 
-    # going on later
+    # continuing later
 
     def dump(self) -> State:
         recent = list(self._known.values())[-_RECENT:]
@@ -117,7 +117,7 @@ class TurnTree:
                 "parent": self.parent_session, "first": self.first_prompt, "lines": self._lines,
                 "known": [[k.id, k.owner, k.depth, k.parent, k.offset, k.is_main] for k in recent],
                 "missing": sorted(self._missing), "main": self._main,
-                "mainStamp": self._main_stamp, "compacted": self._compacted,
+                "mainStamp": self._main_stamp, "compacted": self._last_compaction,
                 "named": [named.id, named.offset, named.exact] if named else None}
 
     @classmethod
@@ -131,23 +131,23 @@ class TurnTree:
         tree._main = tuple(state["main"]) if state["main"] else None
         tree._main_stamp = state["mainStamp"]
         tree._named = NamedLeaf(*state["named"]) if state["named"] else None
-        tree._compacted = state["compacted"]
-        tree._old = old
+        tree._last_compaction = state["compacted"]
+        tree._find_old = old
         return tree
 
     def resume_point(self, end: int) -> tuple[int, State]:
-        """Where to go on later, and with what: before a slash command that nobody has answered yet."""
-        return self._safe or (end, self.dump())
+        """Where to continue later, and with which state: before a slash command that is not answered yet."""
+        return self._resume_before or (end, self.dump())
 
     # reading
 
-    def see(self, event: Event) -> None:
+    def add(self, event: Event) -> None:
         data = event.data
         entry = entry_of(event, self.profile)
-        if entry and entry.tells and self._waiting:
-            self._settle(entry.tells)
+        if entry and entry.speaker and self._waiting:
+            self._place_waiting(entry.speaker)
         if entry and entry.prompt == IF_ANSWERED and not self._waiting:
-            self._safe = event.offset, self.dump()
+            self._resume_before = event.offset, self.dump()
         self._lines += 1
         if self.parent_session is None:
             self.parent_session = native_parent(data, self.profile, self._lines, self.session_id)
@@ -157,51 +157,51 @@ class TurnTree:
             self._named = named_leaf(event, self.profile) or self._named
             return
         if entry.is_compaction:
-            self._compacted = entry.offset
+            self._last_compaction = entry.offset
         text, stamp = "", None
         if entry.prompt:
             text = prompt_text(data, self.profile)
             found = pick(data, self.profile.lines["timestamp"])
             stamp = found if isinstance(found, str) else None
-        self._queue(entry, text, stamp)
+        self._place_or_wait(entry, text, stamp)
 
-    def _queue(self, entry: Entry, text: str, stamp: str | None) -> None:
+    def _place_or_wait(self, entry: Entry, text: str, stamp: str | None) -> None:
         if self._waiting or entry.prompt == IF_ANSWERED:
             self._waiting.append((entry, text, stamp))
         else:
             self._place(entry, text, stamp)
 
-    def _settle(self, tells: str) -> None:
-        waiting, self._waiting, self._safe = self._waiting, [], None
+    def _place_waiting(self, speaker: str) -> None:
+        waiting, self._waiting, self._resume_before = self._waiting, [], None
         for entry, text, stamp in waiting:
-            entry.resolve_if_answered(tells)
+            entry.resolve_if_answered(speaker)
             self._place(entry, text, stamp)
 
     def finish(self, size: int) -> Place:
-        """Nothing more comes for now: the place of the entry that the agent goes on from."""
-        safe = self._safe
-        self._settle("")
-        self._safe = safe
-        return self._below_named(size) or self._main or (0, 0)
+        """There is nothing more for now. Returns the place of the entry from which the agent continues."""
+        resume_before = self._resume_before
+        self._place_waiting("")
+        self._resume_before = resume_before
+        return self._place_below_named(size) or self._main or (0, 0)
 
-    def _below_named(self, size: int) -> Place | None:
-        """As `chain.Tail` has it."""
+    def _place_below_named(self, size: int) -> Place | None:
+        """The same as in `chain.Tail`."""
         named = self._named
         if self.profile.links == "file-order" or not named or not named.id or named.offset < size - WITHIN:
             return None
         leaf = self._known.get(named.id)
         if leaf is None and self._find(named.id):
             raise NotResumable  # too long ago
-        if leaf is None or not leaf.is_main or self._compacted >= leaf.offset:
+        if leaf is None or not leaf.is_main or self._last_compaction >= leaf.offset:
             return None
         return newest_below(leaf, named, reversed(list(self._known.values())), self._known.get).place
 
     def _place(self, entry: Entry, text: str, stamp: str | None) -> None:
-        owner, depth = self._before(entry) or (0, 0)
+        owner, depth = self._place_before(entry) or (0, 0)
         depth += 1
         if entry.is_prompt:
             self.count += 1
-            self.new.append(Row(self.count, None, entry.offset, entry.id, stamp, short(text), owner,
+            self.new.append(Row(self.count, None, entry.offset, entry.id, stamp, beginning_of(text), owner,
                                 entry.parent, depth))
             self.first_prompt = self.first_prompt or shortened(text)
             owner = self.count
@@ -212,8 +212,8 @@ class TurnTree:
             self._main = owner, depth
             self._main_stamp = entry.stamp
 
-    def _before(self, entry: Entry) -> Place | None:
-        """As `chain.parent_of` has it."""
+    def _place_before(self, entry: Entry) -> Place | None:
+        """The same as `chain.parent_of`."""
         if self.profile.links == "file-order":
             return self._main
         if entry.parent:
@@ -228,13 +228,13 @@ class TurnTree:
 
     def _find(self, id: str) -> Place | None:
         known = self._known.get(id)
-        if known is not None or not self._old or id in self._missing:
+        if known is not None or not self._find_old or id in self._missing:
             return known.place if known else None
-        found = self._old(id)
+        found = self._find_old(id)
         if found is None:
             raise NotResumable
         return found
 
 
-def short(text: str) -> str:
+def beginning_of(text: str) -> str:
     return " ".join(text[:SHORT * 4].split())[:SHORT]

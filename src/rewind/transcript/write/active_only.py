@@ -1,4 +1,4 @@
-"""A cut without the abandoned branches, for clients that cannot be told which branch to resume."""
+"""A cut without abandoned branches, for clients that cannot be told which branch to resume."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from rewind.transcript.read.lines import events_forward
 
 
 def kept_ranges(file: BinaryIO, profile: Profile, cut: Cut) -> list[tuple[int, int]]:
-    """Everything before the cut but the subtrees that begin at a prompt which is no ancestor of its leaf.
+    """Everything before the cut, except the subtrees of prompts that are not ancestors of its leaf.
 
-    Keeping only the ancestors would lose results of parallel tool calls and the summary of a compaction:
-    those are side leaves.
+    Keeping only the ancestors would lose results of parallel tool calls and the summary of a compaction,
+    which are leaves beside the chain.
     """
     entries: list[Entry] = []
     leaves: list[tuple[int, int]] = []
-    next_tells = ""
+    next_speaker = ""
     for event in events_forward(file, 0, cut.offset):
         entry = entry_of(event, profile)
         if entry:
             entries.append(entry)
         elif named_leaf(event, profile):
-            leaves.append((event.offset, event.end))  # says where the original stood: not so here
+            leaves.append((event.offset, event.end))  # the leaf of the original is not that of the fork
     for entry in reversed(entries):
-        entry.resolve_if_answered(next_tells)
-        next_tells = entry.tells or next_tells
+        entry.resolve_if_answered(next_speaker)
+        next_speaker = entry.speaker or next_speaker
     dropped = _dropped(entries, cut.leaf or "", profile)
     gone = [(e.offset, e.end) for e in entries if e.id in dropped]
     return _without(cut.offset, sorted(gone + leaves))
@@ -51,8 +51,8 @@ def _dropped(entries: list[Entry], leaf: str, profile: Profile) -> set[str]:
         if entry.is_prompt or (parent and parent.id in dropped):
             dropped.add(entry.id)
     for entry in reversed(main):
-        # The last entry is where the client goes on: a branch that ends there and does not lead through
-        # the leaf goes, too, though no prompt began it.
+        # The client continues at the last entry. So a branch that ends there and does not contain the leaf is
+        # dropped as well, even if no prompt began it.
         if entry.id in dropped:
             continue
         beyond = list(follow(entry, by_id.get, main_before, profile))

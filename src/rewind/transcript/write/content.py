@@ -1,6 +1,6 @@
-"""What a session that is cut at some place consists of, such that the agent resumes exactly that part.
+"""What a session that is cut at some place must contain so that the agent resumes exactly that part.
 
-What differs between agents stands in the profile's `fork` section.
+What differs between agents is in the profile's `fork` section.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from rewind.agents.profile import Profile, holds, pick, replaced
 from rewind.errors import NothingBeforeCut
 from rewind.files import write_all
 from rewind.jsonfile import JsonObject
-from rewind.transcript.fork_title import FORK_PREFIX
-from rewind.transcript.place.cursor import header_length
+from rewind.transcript.place.cursor import header_length, header_of
 from rewind.transcript.place.cut import Cut
 from rewind.transcript.read.chain import Tail
 from rewind.transcript.read.entries import OTHER
-from rewind.transcript.read.lines import events_backward, line_of, lines_forward, parse, read_at
+from rewind.transcript.read.lines import events_backward, line_of, lines_forward, parse
+from rewind.transcript.read.titles import FORK_PREFIX
 from rewind.transcript.write.active_only import kept_ranges
 from rewind.transcript.write.copying import copy_range
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 
 class SessionNames:
-    """What a new session is called: its id, the id of the one it comes from, its title; and the directory
-    that it goes on in, where that is another one."""
+    """The id of a new session, the id of the one it comes from, its title, and the directory in which it
+    continues if that is another one."""
 
     def __init__(self, session: str, parent: str, title: str, cwd: str = "") -> None:
         self.session = session
@@ -38,17 +38,16 @@ class SessionNames:
 
 
 class Content:
-    """What a session cut at some place consists of: ranges of the source, and lines to add."""
+    """Ranges of the source that a session consists of."""
 
     def __init__(self, ranges: list[tuple[int, int]], leaf: str | None) -> None:
         self.ranges = ranges
-        self.leaf = leaf  # to be named by a line at the end, because it is not the last entry
+        self.leaf = leaf  # the entry that a line at the end must name, because it is not the last one
 
 
 def plan_content(file: BinaryIO, profile: Profile, cut: Cut) -> Content:
-    """Decide how to make the agent resume the right branch. Reads a tail, or everything if it must filter."""
-    cut = cut.placed(file)
-    check_resumable(file, profile, cut)
+    """How to make the agent resume the right branch. `cut` is in its place already. Reads the tail of the
+    file, or all of it if branches must be left out."""
     whole = [(0, cut.offset)] if cut.offset else []
     if profile.links == "file-order" or not cut.leaf:
         return Content(whole, None)
@@ -62,7 +61,7 @@ def plan_content(file: BinaryIO, profile: Profile, cut: Cut) -> Content:
 
 
 def check_resumable(file: BinaryIO, profile: Profile, cut: Cut) -> None:
-    """Whether something was said before the cut, on the branch that it goes on from."""
+    """Refuse a cut before which nothing was said on its branch."""
     if not _is_resumable(file, profile, cut):
         raise NothingBeforeCut(agent=profile.title, start=profile.commands["start"])
 
@@ -78,16 +77,15 @@ def _is_resumable(file: BinaryIO, profile: Profile, cut: Cut) -> bool:
 
 
 def _has_header(file: BinaryIO, profile: Profile, cut: Cut) -> bool:
-    """Without its first line Droid refuses to load a session."""
-    length = header_length(file)
-    events = parse(0, read_at(file, 0, length))
+    """Droid refuses to load a session without its first line."""
+    header = header_of(file)
     wanted = (profile.recognise or {}).get("equals") or {}
-    return cut.offset >= length > 0 and bool(events) and holds(wanted, events[0].data)
+    return bool(header) and cut.offset >= header_length(file) and holds(wanted, header)
 
 
 def _honours_leaf(profile: Profile, tail: Tail, leaf: str) -> bool:
-    """By the version that wrote the latest lines: older clients ignore the line that names a leaf. And
-    Claude Code 2.1.325 does when a compaction stands between it and the end."""
+    """Whether the client heeds a line that names this leaf. Older versions do not, and the latest lines say
+    which version wrote them. Claude Code 2.1.325 does not if there is a compaction after the leaf."""
     if not profile.leaf:
         return False
     at = tail.find(leaf)
@@ -129,7 +127,7 @@ def write_session(fd: int, file: BinaryIO, profile: Profile, content: Content, n
 
 
 def write_content(fd: int, file: BinaryIO, ranges: list[tuple[int, int]]) -> None:
-    """The source's own bytes, ending in a newline: the agent appends to what it finds."""
+    """The source's own bytes. Each range ends in a newline, because the agent appends to the file."""
     for start, end in ranges:
         copy_range(file, start, end, fd)
         if end > start and os.pread(fd, 1, os.fstat(fd).st_size - 1) != b"\n":
@@ -146,7 +144,7 @@ def _filled(template: JsonObject, values: dict[str, str]) -> JsonObject:
 
 
 def _fill(value: Any, values: dict[str, str]) -> Any:
-    """`{title}` stands for a value as a whole, so that nothing in a title is taken for a place to fill."""
+    """`{title}` only stands for a whole value, so that braces in a title are never replaced."""
     if isinstance(value, str) and value[:1] == "{" and value[-1:] == "}":
         return values.get(value[1:-1], value)
     return value
@@ -154,11 +152,10 @@ def _fill(value: Any, values: dict[str, str]) -> Any:
 
 def _write_header(fd: int, file: BinaryIO, profile: Profile, ranges: list[tuple[int, int]],
                   values: dict[str, str], cwd: str) -> list[tuple[int, int]]:
-    """Line 1 tells who the session is and where it works; returns the ranges without it."""
+    """Line 1 says which session it is and where it works. Returns the ranges without line 1."""
     rule, length = profile.fork["header"], header_length(file)
     assert rule
-    events = parse(0, read_at(file, 0, length))
-    data = dict(events[0].data)
+    data = header_of(file)
     values = {**values, "lastMessage": _last_message(file, profile, rule, ranges[-1][1])}
     for key in rule["drop"]:
         data.pop(key, None)
@@ -174,18 +171,17 @@ def _write_header(fd: int, file: BinaryIO, profile: Profile, ranges: list[tuple[
 
 
 def title_lines(profile: Profile, session_id: str, title: str) -> bytes:
-    """What a fork has at its end to be called so; nothing where the agent keeps titles elsewhere."""
+    """The lines at the end of a fork that give its title; none if the agent keeps titles elsewhere."""
     values = {"title": title, "session": session_id}
     return b"".join(line_of(_filled(line, values)) for line in profile.fork["append"]
                     if "{title}" in line.values())
 
 
 def titled_header(file: BinaryIO, profile: Profile, title: str) -> bytes:
-    """Line 1 with another title, and with all else that it says."""
-    rule, events = profile.fork["header"], parse(0, read_at(file, 0, header_length(file)))
-    if not rule or not events:
+    """Line 1 with another title, otherwise unchanged."""
+    rule, data = profile.fork["header"], header_of(file)
+    if not rule or not data:
         return b""
-    data = dict(events[0].data)
     fields = {**rule["set"], **rule["setIfPresent"]}
     data.update({key: title for key, value in fields.items() if value == "{title}" and key in data})
     return line_of(data)
@@ -202,7 +198,7 @@ def _last_message(file: BinaryIO, profile: Profile, rule: Header, end: int) -> s
 
 def _write_titled_head(fd: int, file: BinaryIO, profile: Profile,
                        ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The first line near the top with a title gets it prefixed; all else stays byte for byte."""
+    """Prefix the title in the first line near the top that has one. All else stays byte for byte."""
     rule = profile.fork["titleField"]
     assert rule
     end = ranges[-1][1] if ranges else 0

@@ -1,4 +1,5 @@
-"""Part of a file into another one, by the kernel where it can: a gigabyte is not carried through Python."""
+"""Copies part of a file into another one. The kernel does it if it can, so that a gigabyte need not pass
+through Python."""
 
 from __future__ import annotations
 
@@ -6,6 +7,8 @@ import errno
 import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO
+
+from rewind.files import write_all
 
 if TYPE_CHECKING:
     from rewind.transcript.read.joined import Piece
@@ -38,9 +41,7 @@ def copy_range(source: BinaryIO, start: int, end: int, target: int) -> None:
 
 
 def _copy_parts(parts: Iterator[Piece], target: int) -> None:
-    """Of a conversation that is spread over several files."""
-    from rewind.files import write_all
-
+    """For a conversation in several files."""
     for part in parts:
         if isinstance(part, bytes):
             write_all(target, part)
@@ -49,8 +50,6 @@ def _copy_parts(parts: Iterator[Piece], target: int) -> None:
 
 
 def _copy_some(source: BinaryIO, at: int, end: int, target: int) -> int:
-    from rewind.files import write_all
-
     piece = os.pread(source.fileno(), min(1 << 20, end - at), at)
     write_all(target, piece)
     return len(piece)

@@ -1,6 +1,6 @@
-"""A new session made from a part of another, beside it, such that the agent resumes exactly that part.
+"""Makes a new session beside another one, from a part of it, so that the agent resumes exactly that part.
 
-The original is only ever read. What differs between agents stands in the profile's `fork` section.
+The original is only ever read. What differs between agents is in the profile's `fork` section.
 """
 
 from __future__ import annotations
@@ -12,20 +12,19 @@ from collections.abc import Callable
 from rewind.agents.profile import Profile
 from rewind.errors import RewindError
 from rewind.files import PRIVATE_FILE
-from rewind.transcript.fork_title import FORK_PREFIX
 from rewind.transcript.kinds import kind_of
 from rewind.transcript.names import is_session_id, path_beside, session_id_of
 from rewind.transcript.place.cursor import header_length
 from rewind.transcript.place.cut import Cut
 from rewind.transcript.read.conversation import open_conversation
 from rewind.transcript.read.lines import open_transcript
-from rewind.transcript.read.titles import read_title
-from rewind.transcript.write.content import SessionNames
+from rewind.transcript.read.titles import FORK_PREFIX, read_title
+from rewind.transcript.write.content import SessionNames, plan_content
 from rewind.transcript.write.import_session import import_session
 from rewind.transcript.write.sidecars import copy_sidecars
 
 TEMP_SUFFIX = ".rewind-tmp"
-_ABANDONED = 600.0  # seconds: whoever writes such a file writes all the time
+_ABANDONED = 600.0  # seconds without a change; a process that is at work writes all the time
 
 
 class Fork:
@@ -33,13 +32,13 @@ class Fork:
         self.session_id = session_id
         self.path = path
         self.size = size
-        self.header = header  # of these bytes, so many are line 1
+        self.header = header  # the length of line 1
         self.title = title
         self.notes: list[str] = []  # what could not be brought along
 
 
 def temp_of(path: str) -> str:
-    """Under which name the transcript `path` is written, until it is complete."""
+    """The name under which the transcript `path` is written until it is complete."""
     return os.path.join(os.path.dirname(path), f".{session_id_of(path)}{TEMP_SUFFIX}")
 
 
@@ -50,15 +49,18 @@ def is_temp(name: str) -> bool:
 def write_fork(source: str, profile: Profile, cut: Cut, *, original: str, session_id: str = "",
                appears: Callable[[Fork], None] | None = None, identity: tuple[int, int] | None = None,
                beside: str = "", cwd: str = "", folder: str = "/", over: bool = False) -> Fork:
-    """Make a fork beside `original`, out of `source`: the same file, or what the store has of it.
-    It appears there complete, or not at all; `appears` is told right before. `folder` is the project's. A
-    fork for another directory, `cwd`, goes beside `beside`. `over`: in place of an earlier one of that id."""
+    """Make a fork beside `original` from `source`, which is the same file, or the store's copy of it. It
+    appears complete or not at all, and `appears` is called right before. `folder` is the project's directory.
+    A fork for another directory, `cwd`, is put beside `beside`. With `over`, it replaces an earlier fork with
+    that id."""
     kind, parent = kind_of(profile), session_id_of(original, profile)
     session_id = session_id or kind.new_session_id()
     path = path_beside(beside or original, session_id, profile)
     sweep(os.path.dirname(path))
     with open_conversation(source, profile, identity) as file:
-        content = kind.plan_content(file, profile, cut)
+        cut = cut.placed(file)
+        kind.check_resumable(file, profile, cut)
+        content = plan_content(file, profile, cut)
         title = FORK_PREFIX + (read_title(file, profile) or parent)
         temp = temp_of(path)
         fd = os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, PRIVATE_FILE)
@@ -68,7 +70,7 @@ def write_fork(source: str, profile: Profile, cut: Cut, *, original: str, sessio
                 fork = Fork(session_id, path, os.fstat(fd).st_size, header_length(made), title)
             if appears:
                 appears(fork)
-            import_session(temp, profile, session_id, folder)  # first: a file says that the fork is there
+            import_session(temp, profile, session_id, folder)  # first: the file means that the fork exists
             if over:
                 os.replace(temp, path)
             else:
@@ -81,7 +83,8 @@ def write_fork(source: str, profile: Profile, cut: Cut, *, original: str, sessio
 
 
 def sweep(folder: str) -> None:
-    """What killed processes left in the agent's directory. It may be as long as a conversation."""
+    """Delete what killed processes left in the agent's directory. Such a file may be as long as a
+    conversation."""
     for name in os.listdir(folder):
         path = os.path.join(folder, name)
         if is_temp(name) and time.time() - os.lstat(path).st_mtime > _ABANDONED:
@@ -89,15 +92,15 @@ def sweep(folder: str) -> None:
 
 
 def move_into_place(temp: str, path: str) -> None:
-    """Under its name in one step, and never over a file that is there."""
+    """Give the file its name in one step, and never replace another file."""
     try:
         os.link(temp, path)
     except FileExistsError:
-        raise RewindError(f"There is a session of that name already: {path}")
+        raise RewindError(f"A session with this name already exists: {path}")
     except OSError:
         # A file system without hard links. The name holds 122 random bits.
         if os.path.lexists(path):
-            raise RewindError(f"There is a session of that name already: {path}")
+            raise RewindError(f"A session with this name already exists: {path}")
         os.rename(temp, path)
 
 
@@ -105,4 +108,4 @@ def _remove(path: str) -> None:
     try:
         os.unlink(path)
     except OSError:
-        pass  # no reason to call a fork that is there a failure; the next command sweeps it
+        pass  # the fork is made nevertheless; the next command deletes the file

@@ -1,6 +1,7 @@
-"""Sessions that an agent keeps in a database of its own: given to it, and taken from it, by its own commands.
+"""Adds sessions to the database of an agent, and deletes them there, with the agent's own commands.
 
-Only for agents whose profile names them (`commands.import`). For all others a session is its file.
+This is only for agents whose profile names these commands (`commands.import`). For all others, a session is
+its file.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _PATIENCE = 120.0  # seconds; opencode 1.18 takes one, and a busy machine some m
 
 
 def check_client(profile: Profile) -> None:
-    """Better said before anything is restored."""
+    """Refuse if the client is missing, before anything is restored."""
     command = profile.commands.get("import")
     if not command:
         return
@@ -26,8 +27,9 @@ def check_client(profile: Profile) -> None:
 
 
 def import_session(path: str, profile: Profile, session_id: str, folder: str) -> None:
-    """Let the agent import the session that was written to this file. It belongs to the directory in which
-    that is done: the one where the original began, else `folder`. Doing it twice does no harm."""
+    """Let the agent import the session that was written to this file. It then belongs to the directory in
+    which the command runs: the one in which the original began, else `folder`. Importing it twice does no
+    harm."""
     command = profile.commands.get("import")
     if not command:
         return
@@ -38,12 +40,12 @@ def import_session(path: str, profile: Profile, session_id: str, folder: str) ->
         file = os.path.join(temporary, f"{session_id}.json")
         began = _write_export(path, file)
         where = began if os.path.isdir(began) else folder
-        # It says that it imported a session even where it took no row; our ids are always new ones.
+        # The command reports success even if it took no rows. Our ids are always new.
         _run(profile, [word.replace("{file}", file) for word in command], where, session_id, "import")
 
 
 def _write_export(path: str, target: str) -> str:
-    """As `opencode export` writes it; returns the directory that the session began in."""
+    """In the form of `opencode export`. Returns the directory in which the session began."""
     import json
 
     with open_transcript(path) as source, open(target, "w", encoding="utf-8", errors="replace") as file:
@@ -58,7 +60,7 @@ def _write_export(path: str, target: str) -> str:
 
 
 def delete_imported(session_id: str, profile: Profile, folder: str) -> None:
-    """Let the agent delete a session that was given to it; one that it does not have is deleted."""
+    """Let the agent delete a session. If it does not have the session, that is fine."""
     command = profile.commands.get("delete")
     if not command:
         return

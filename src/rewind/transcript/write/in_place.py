@@ -1,4 +1,4 @@
-"""Rewriting a session's own file: a complete backup first, then the new content in one step."""
+"""Rewrites a session's own file: a complete backup first, then the new content in one step."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rewind.errors import RewindError, SessionInUse
 from rewind.files import PRIVATE_FILE, fsync_dir, make_durable_dir, make_private_dir, write_all
 from rewind.transcript.names import session_id_of
 from rewind.transcript.read.lines import open_transcript, read_at, size_of
-from rewind.transcript.write.content import plan_content, write_content, write_leaf
+from rewind.transcript.write.content import check_resumable, plan_content, write_content, write_leaf
 from rewind.transcript.write.copying import copy_range
 from rewind.transcript.write.fork import sweep, temp_of
 
@@ -25,15 +25,17 @@ if TYPE_CHECKING:
 
 
 def copy_whole(path: str, target: str) -> None:
-    """A copy of the transcript, durable when this returns, and never over another one."""
+    """A copy of the transcript, durable when this returns. It never replaces another file."""
     with open_transcript(path) as file:
         _copy_all(file, target)
 
 
 def rewrite(path: str, source: str, profile: Profile, cut: Cut, backup: str | None,
             note: Note, identity: tuple[int, int] | None = None) -> None:
-    """Give `path` what a fork of `source` at this cut would hold; what it held goes to `backup`."""
+    """Give `path` the content of a fork of `source` at this cut. Its own content goes to `backup`."""
     with open_transcript(source, identity) as file:
+        cut = cut.placed(file)
+        check_resumable(file, profile, cut)
         content = plan_content(file, profile, cut)
 
         def fill(fd: int) -> None:
@@ -44,7 +46,7 @@ def rewrite(path: str, source: str, profile: Profile, cut: Cut, backup: str | No
 
 
 def put_back(kept: str, path: str, backup: str | None, note: Note) -> None:
-    """Give `path` the bytes of an earlier backup; what it held goes to a backup of its own."""
+    """Give `path` the bytes of an earlier backup, `kept`. Its own content goes to `backup`."""
     with open_transcript(kept) as file:
         exchange(path, lambda fd: copy_range(file, 0, size_of(file), fd), backup, note)
 
@@ -65,8 +67,8 @@ def same_bytes(one: str, other: str) -> bool:
 
 
 def exchange(path: str, fill: Callable[[int], None], backup: str | None, note: Note) -> None:
-    """Replace a transcript. `note` is called when all is ready, right before the file is replaced; until
-    then nothing is changed, and a failure leaves nothing behind. `backup` is None when there is no file."""
+    """Replace a transcript. `note` is called right before the file is replaced. Until then nothing is
+    changed, and a failure leaves nothing behind. `backup` is None if there is no file yet."""
     if backup is None:
         _replace(path, fill, note, None)
         return
@@ -76,7 +78,7 @@ def exchange(path: str, fill: Callable[[int], None], backup: str | None, note: N
 
         def ready() -> None:
             nonlocal noted
-            # While the new content was made somebody may have written: then they are at work here.
+            # If somebody wrote to it while the new content was made, the session is in use.
             if _stamp_of(os.lstat(path)) != stamp:
                 raise SessionInUse(reason="its transcript was written just now")
             noted = True
@@ -85,7 +87,7 @@ def exchange(path: str, fill: Callable[[int], None], backup: str | None, note: N
         try:
             _replace(path, fill, ready, stamp[2])
         except BaseException:
-            # Nothing was replaced, so there is nothing to come back to; but what the history names stays.
+            # Nothing was replaced, so the backup is not needed, unless the history names it already.
             if not noted and _stamp_of(os.lstat(path))[0] == stamp[0]:
                 os.unlink(backup)
             raise
@@ -93,7 +95,7 @@ def exchange(path: str, fill: Callable[[int], None], backup: str | None, note: N
 
 
 def replace_keeping_time(path: str, fill: Callable[[int], None]) -> None:
-    """Replace a transcript by one in which the same was said; without a backup, and with the same time."""
+    """Replace a transcript by one with the same conversation, without a backup, and with the same time."""
     stamp = _stamp_of(os.lstat(path))
 
     def ready() -> None:
@@ -104,7 +106,7 @@ def replace_keeping_time(path: str, fill: Callable[[int], None]) -> None:
 
 
 def _copy_all(file: BinaryIO, target: str) -> tuple[int, int, int]:
-    """Copy to the end, durably; returns what identifies the state that was copied."""
+    """Copy all of it, durably. Returns what identifies the state that was copied."""
     make_durable_dir(os.path.dirname(target))
     fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, PRIVATE_FILE)
     try:
@@ -122,7 +124,7 @@ def _copy_all(file: BinaryIO, target: str) -> tuple[int, int, int]:
 
 
 def _catch_up(old: BinaryIO, backup: str, size: int) -> None:
-    """What was appended in the last instant went to a file that has no name any more: keep it, too."""
+    """Add what was appended in the last moment. It went to a file that has no name any more."""
     if size_of(old) > size:
         fd = os.open(backup, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW)
         try:
@@ -137,13 +139,14 @@ def _stamp_of(info: os.stat_result) -> tuple[int, int, int]:
 
 
 def _replace(path: str, fill: Callable[[int], None], ready: Note, mtime: int | None) -> None:
-    """`mtime`: the file keeps it, for nobody has said anything; its age tells whether it is in use."""
+    """The file keeps the time `mtime`, because nothing new was said, and its age shows whether it is in
+    use."""
     folder = os.path.dirname(path)
     make_private_dir(folder)
     sweep(folder)
     temp = temp_of(path)
     if os.path.lexists(temp):
-        os.unlink(temp)  # of a process that was killed; the project's lock says that nobody else is here
+        os.unlink(temp)  # a killed process left it; nobody else is here, because the project is locked
     fd = os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, PRIVATE_FILE)
     try:
         try:

@@ -1,8 +1,8 @@
-"""A session's title in its own file, where the agent's picker reads it.
+"""Changes a session's title in its own file, where the agent's picker reads it.
 
-Claude Code takes the last title line, so one is appended, as its own `/rename` does; that is safe while a
-client has the session open. Droid keeps the title in line 1, so the file is replaced, and only when nobody
-has it open.
+Claude Code uses the last title line, so one is appended, as its own `/rename` does. That is safe while a
+client has the session open. Droid keeps the title in line 1, so the file is replaced, but only if nobody has
+it open.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ def keeps_titles(profile: Profile) -> bool:
 
 
 def needs_new_file(profile: Profile) -> bool:
-    """Whether a new title means a new file: a client that has it open would not notice."""
+    """Whether a new title needs a new file, which a client that has the old one open would not notice."""
     return bool(profile.fork["header"])
 
 
 def given_title(path: str, profile: Profile) -> str:
-    """The title that a person or a fork gave it; empty where the agent makes one up from what was said."""
+    """The title that a person or a fork gave it. Empty if the agent makes its own title."""
     with open_transcript(path) as file:
         for event in ends_backward(file, size_of(file)):
             for kind in profile.titles[:None if needs_new_file(profile) else 1]:
@@ -42,7 +42,7 @@ def given_title(path: str, profile: Profile) -> str:
 
 
 def retitle(path: str, profile: Profile, title: str) -> None:
-    """The file keeps its time: nobody has said anything, and pickers sort by it."""
+    """The file keeps its time, because nothing new was said and pickers sort by it."""
     if needs_new_file(profile):
         _replace_header(path, profile, title)
     else:

@@ -1,4 +1,4 @@
-"""What lies beside a transcript and must come along: Droid's settings, an index of sessions."""
+"""Files beside a transcript that a fork needs as well: Droid's settings, an index of sessions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def sidecar_paths(path: str, profile: Profile) -> list[str]:
 
 
 def copy_sidecars(source: str, target: str, profile: Profile) -> list[str]:
-    """Best effort: the agent can resume without them, if less comfortably. Returns what went wrong."""
+    """Copy what can be copied, since the agent can resume without them. Returns what failed."""
     failed = []
     for rule in profile.fork["sidecars"]:
         path = stem(source) + rule["suffix"]
@@ -50,7 +50,7 @@ def _write(path: str, data: Any) -> None:
     write_atomic(path, dumps(data, ensure_ascii=False, indent=2).encode("utf-8", "surrogatepass"))
 
 
-# sessions-index.json: never seen in Claude Code 2.1, but older clients and other tools keep one
+# sessions-index.json: Claude Code 2.1 has none, but older clients and other tools keep one
 
 def add_to_index(folder: str, entry: JsonObject) -> None:
     _change_index(folder, lambda entries: [*entries, entry])
@@ -70,7 +70,7 @@ def _id(entry: Any) -> Any:
 
 
 def _change_index(folder: str, change: Callable[[list[Any]], list[Any]]) -> None:
-    """Only where there is one that we understand; a list, or an object that holds one."""
+    """Only if there is one that we understand: a list, or an object that contains a list."""
     path = os.path.join(folder, INDEX)
     try:
         data = _read(path)
@@ -82,4 +82,4 @@ def _change_index(folder: str, change: Callable[[list[Any]], list[Any]]) -> None
         elif key:
             _write(path, {**data, key: change(data[key])})
     except (OSError, ValueError, RecursionError, RewindError):
-        return  # the sessions themselves are what counts
+        return  # only the sessions themselves matter

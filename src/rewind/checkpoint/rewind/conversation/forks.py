@@ -24,10 +24,9 @@ from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.effects.kind import RENAME, TRASH, UNTRASH
 from rewind.errors import NotMadeByRewind, RewindError, SessionInUse, SessionNotFound
 from rewind.transcript.find import SessionFile
-from rewind.transcript.fork_title import plain_title
 from rewind.transcript.liveness import is_open
 from rewind.transcript.read.lines import open_transcript
-from rewind.transcript.read.titles import read_title
+from rewind.transcript.read.titles import plain_title, read_title
 
 if TYPE_CHECKING:
     from rewind.checkpoint.log.line import Effect

@@ -35,11 +35,11 @@ from rewind.transcript.find import SessionFile, session_with_id
 from rewind.transcript.kinds import kind_of
 from rewind.transcript.liveness import check_in_place, is_busy, why_open
 from rewind.transcript.names import SUFFIX
-from rewind.transcript.place.boundary import BoundaryResult, Prompt, boundary_in
+from rewind.transcript.place.boundary import BoundaryResult, boundary_in
 from rewind.transcript.place.cut import Cut
 from rewind.transcript.read.chain import Tail
 from rewind.transcript.read.conversation import open_conversation
-from rewind.transcript.read.entries import entry_of
+from rewind.transcript.read.entries import Prompt, entry_of
 from rewind.transcript.read.lines import end_of_lines, events_forward
 from rewind.transcript.turns.turn_index import TurnIndex, open_turns
 from rewind.transcript.turns.turn_tree import Row

@@ -69,7 +69,7 @@ def _said_since(path: str, profile: Profile, made: Mapping[str, object]) -> bool
             # Droid may have rewritten line 1 since, which moves the rest.
             made_up_to = header_length(file) + size - header
             entries = (entry_of(event, profile) for event in events_forward(file, made_up_to))
-            return size_of(file) < made_up_to or any(entry and entry.tells for entry in entries)
+            return size_of(file) < made_up_to or any(entry and entry.speaker for entry in entries)
     except RewindError:
         return True
 

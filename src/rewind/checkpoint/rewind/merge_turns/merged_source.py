@@ -141,7 +141,7 @@ class MergedSource(Source):
         label = f"{'before' if revert else 'after'} {span.label}" + (
             f": {quoted(printable(span.prompt))}" if span.prompt else "")
         more: dict[str, Any] = {
-            "how": self.wanted.how, "our_label": _NOW, "their_label": label, "paths": paths,
+            "how": self.wanted.how, "labels": (_NOW, label), "paths": paths,
             "gone": CHANGED_SINCE if revert else CHANGED_HERE,
             "looked_for": looked_for, "frozen": frozenset(conflict.path for conflict in self.conflicts)}
         if self.wanted.parts:

@@ -8,7 +8,7 @@ from rewind.checkpoint.records.record import Record
 from rewind.errors import GitFailed
 from rewind.snapshot.diff.linediff import changed_blocks
 from rewind.snapshot.diff.textdiff import lines_of
-from rewind.snapshot.git.commits import is_commit
+from rewind.snapshot.git.head import is_commit
 from rewind.snapshot.git.run import Git
 from rewind.snapshot.rules.gitfiles import work_tree_top
 
