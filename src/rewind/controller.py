@@ -431,9 +431,9 @@ class Controller:
     def list_briefs(self, *, backups: bool = False, session: str | None = None) -> list[Brief]:
         """The same, with no more of each than a list shows, which is much faster where there are many."""
         current, timeline = self.here(), self.state.timeline
-        is_here, name = timeline.is_here(), current.name if current else ""
+        name = current.name if current else ""
         return [b for b in timeline.briefs()
-                if (backups or (b.kind != "backup" and is_here(b.name)) or b.name == name)
+                if (backups or (b.kind != "backup" and timeline.is_here(b)) or b.name == name)
                 and (not session or (b.session or "").startswith(session))]
 
     def find(self, text: str) -> Record:

@@ -121,21 +121,10 @@ class Timeline:
         """This place's, newest first, without the backups that restores make: what `list` shows, with the
         one that the project stands on. What was imported belongs to no place, and is shown in all of them."""
         name = current.name if current else ""
-        return [r for r in reversed(self.all())
-                if (r.kind != "backup" and self._is_here(r)) or r.name == name]
+        return [r for r in reversed(self.all()) if (r.kind != "backup" and self.is_here(r)) or r.name == name]
 
-    def _is_here(self, record: Record) -> bool:
-        return record.place == self.place or bool(record.data.get("imported"))
-
-    def is_here(self) -> Callable[[str], bool]:
-        """Whether a checkpoint, by its name, belongs to this place. Where there is no other place all do, and
-        no record is read for that."""
-        others = self._derived.query("SELECT count(*) FROM records WHERE instr(summary, '\"place\": ') AND"
-                                     " NOT instr(summary, ?)", (_said(self.place),))
-        if self.place == MAIN and others == [(0,)] and self._indexed("LIMIT 0") is not None:
-            return lambda name: True
-        names = {record.name for record in self.all() if self._is_here(record)}
-        return names.__contains__
+    def is_here(self, record: Record | Brief) -> bool:
+        return record.place == self.place or record.imported
 
     def newest(self) -> Record | None:
         found = self._indexed("ORDER BY sequence DESC LIMIT 1")
