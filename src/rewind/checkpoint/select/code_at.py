@@ -204,7 +204,7 @@ class SessionCode:
                     return CodeAt(record, not record.trigger.get("late"))
         return None
 
-    def as_left(self, before: CodeAt, after: CodeAt | None) -> Record | None:
+    def end_of_turn(self, before: CodeAt, after: CodeAt | None) -> Record | None:
         """The code at the end of the turn after `before`; `after` is what was there when this conversation
         went on. What changed between the end of a turn and the next prompt is a person's doing, so the
         checkpoint of the turn's end counts. Without one it is what the session that the turn ran in had next:
@@ -258,7 +258,7 @@ def turn_code(state: State, session: SessionFile, turn: int,
     following = index.turns(turn + 1, turn + 1) if turn else []
     after = (codes.before(read_prompt_at(session, following[0].offset)) if following
              else codes.after_last(prompt))
-    left = codes.as_left(before, after)
+    left = codes.end_of_turn(before, after)
     return before, left if left and left.sequence > before.record.sequence else None
 
 

@@ -3,13 +3,12 @@ before, and one after."""
 
 from __future__ import annotations
 
-import re
-
 from rewind.checkpoint.conversations.which_session import choose_session
 from rewind.checkpoint.log.lineage import here, lineage
-from rewind.checkpoint.records.record import Record, session_of
+from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.select.code_at import CodeAt, PromptAt, SessionCode, read_prompt_at
 from rewind.checkpoint.select.selectors import select
+from rewind.checkpoint.select.turn_name import TurnName, turn_name
 from rewind.errors import (
     CheckpointNotFound,
     CheckpointWithoutParent,
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 
     Turns = Union["SessionTurns", "LineTurns"]
 
-_TURN = re.compile(r"(?:(?P<session>[^:]+):)?(?:t|turn:)(?P<turn>[0-9]{1,9})")
 _RANGE = ".."
 _SHORT = 8  # characters of a session's id
 
@@ -124,9 +122,9 @@ class _Parser:
 
     def spans(self, text: str) -> list[Span]:
         first, dots, last = text.partition(_RANGE)
-        one, other = _TURN.fullmatch(first), _TURN.fullmatch(last)
+        one, other = _whole_turn(first), _whole_turn(last)
         if not dots:
-            return [self._turn(one)] if one else [self._checkpoint(text)]
+            return [self._turns_of(one.session).span(one.turn)] if one else [self._checkpoint(text)]
         if one and other:
             return self._turn_range(text, one, other)
         if one or other or not first or not last:
@@ -134,15 +132,12 @@ class _Parser:
                              hint="`t2..t4` are the turns 2 to 4, `A..B` what changed from A to B.")
         return [Span(select(self.state, first), select(self.state, last), text)]
 
-    def _turn(self, match: re.Match[str]) -> Span:
-        return self._turns_of(match["session"]).span(int(match["turn"]))
-
-    def _turn_range(self, text: str, one: re.Match[str], other: re.Match[str]) -> list[Span]:
-        first, last = int(one["turn"]), int(other["turn"])
-        if other["session"] not in (None, one["session"]) or first > last:
+    def _turn_range(self, text: str, one: TurnName, other: TurnName) -> list[Span]:
+        first, last = one.turn, other.turn
+        if other.session not in (None, one.session) or first > last:
             raise UsageError(f"Not a range of turns: {text}",
                              hint="Both ends are turns of one session, the earlier one first: t2..t4")
-        turns = self._turns_of(one["session"])
+        turns = self._turns_of(one.session)
         turns.check(first)
         turns.check(last)
         return [turns.span(turn) for turn in range(first, last + 1)]
@@ -159,6 +154,12 @@ class _Parser:
         if parent is None:
             raise CheckpointWithoutParent(checkpoint=record.name)
         return Span(parent, record, record.name)
+
+
+def _whole_turn(text: str) -> TurnName | None:
+    """`t4`, but not `t4+`, which is the checkpoint at its end."""
+    name = turn_name(text)
+    return name if name and not name.after else None
 
 
 class SessionTurns:
@@ -220,7 +221,8 @@ class SessionTurns:
 
     def _after(self, turn: int, before: CodeAt) -> Record | None:
         """The checkpoint of the turn's end, else that of the next prompt; None: the working tree."""
-        end = self._end(turn, before)
+        # The end may be one that the agent's own rewind has left behind since.
+        end = self._codes.end_of_turn(before, None)
         if end:
             return end
         if turn == self.total:
@@ -230,20 +232,6 @@ class SessionTurns:
         if following is None or following.record.sequence <= before.record.sequence:
             raise TurnWithoutCheckpoint(turn=turn, session=self.session.session_id)
         return following.record
-
-    def _end(self, turn: int, before: CodeAt) -> Record | None:
-        """What `Stop` saw last before the next prompt, else what that prompt saw. It may be one that the
-        agent's own rewind has left behind since. Edits between `Stop` and that prompt are the person's."""
-        session, prompt, last = session_of(before.record), self._prompt(turn), None
-        for record in self._codes.records:
-            if record.sequence <= before.record.sequence or session_of(record) != session:
-                continue
-            event = record.trigger.get("event")
-            if event == "UserPromptSubmit" and not (
-                    prompt.join and record.trigger.get("promptId") == prompt.join):
-                return last or record
-            last = record if event == "Stop" else last
-        return last
 
 
 class LineTurns:
