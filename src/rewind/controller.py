@@ -613,7 +613,7 @@ class Controller:
 
     def open_in(self, outcome: Outcome) -> str:
         """The agent whose client still has the conversation open that was left; empty where nobody has."""
-        from rewind.checkpoint.conversations.session_tree import SessionActivity
+        from rewind.checkpoint.conversations.which_session import SessionActivity
 
         left = outcome.left
         if left is None or not os.path.isfile(left.original):
@@ -637,7 +637,7 @@ class Controller:
 
     def is_busy(self, session_id: str) -> bool:
         """Whether a turn is running in this session."""
-        from rewind.checkpoint.conversations.session_tree import SessionActivity
+        from rewind.checkpoint.conversations.which_session import SessionActivity
 
         return SessionActivity(self.state).of(self.session_file(session_id))[1]
 
@@ -789,7 +789,7 @@ class Controller:
 
     def session_files(self) -> Iterator[tuple[SessionFile, tuple[bool, bool]]]:
         """The project's transcripts, each with whether it is open and whether a turn is running in it."""
-        from rewind.checkpoint.conversations.session_tree import SessionActivity
+        from rewind.checkpoint.conversations.which_session import SessionActivity
         from rewind.transcript.find import project_sessions
 
         activity = SessionActivity(self.state)

@@ -6,8 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING, TypedDict
 
-from rewind.agents.profile import Profile
-from rewind.checkpoint.conversations.which_session import recorded_files, recorded_sessions
+from rewind.checkpoint.conversations.which_session import SessionActivity, recorded_files
 from rewind.checkpoint.log.fork_code import replaced_code
 from rewind.checkpoint.project.known_forks import ancestors
 from rewind.checkpoint.project.state import State
@@ -15,12 +14,10 @@ from rewind.errors import RewindError
 from rewind.fast import quickjson
 from rewind.transcript.find import SessionFile, project_sessions
 from rewind.transcript.fork_title import plain_title
-from rewind.transcript.liveness import Clients
 from rewind.transcript.turns.turn_index import open_turns, stamp_of
 
 if TYPE_CHECKING:
     from rewind.checkpoint.project.known_forks import KnownFork
-    from rewind.jsonfile import JsonObject
 
 _INSERT = "INSERT OR REPLACE INTO transcripts VALUES(?, ?, ?)"
 
@@ -126,30 +123,6 @@ def _replaced_code(state: State) -> dict[str, str]:
         return replaced_code(state)
     except RewindError:
         return {}  # a history that cannot be read is told where it is needed
-
-
-class SessionActivity:
-    """Which sessions are open, and in which of them a turn is running: one look for all of them."""
-
-    def __init__(self, state: State) -> None:
-        self._recorded: dict[object, JsonObject] = {}
-        for entry in recorded_sessions(state):
-            self._recorded.setdefault(entry.get("session_id"), entry)  # the latest
-        self._clients: dict[str, Clients] = {}
-
-    def of(self, file: SessionFile) -> tuple[bool, bool]:
-        """(open, busy)"""
-        clients, recorded = self._of_agent(file.profile), self._recorded.get(file.session_id)
-        return (bool(clients.is_open(file.session_id, recorded)),
-                clients.is_busy(file.session_id, recorded))
-
-    def is_open(self, profile: Profile, session_id: str) -> bool:
-        return bool(self._of_agent(profile).is_open(session_id, self._recorded.get(session_id)))
-
-    def _of_agent(self, profile: Profile) -> Clients:
-        if profile.name not in self._clients:
-            self._clients[profile.name] = Clients(profile)
-        return self._clients[profile.name]
 
 
 def _summary(state: State, file: SessionFile) -> Summary:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.project.known_forks import KnownFork
     from rewind.checkpoint.project.state import State
     from rewind.jsonfile import JsonObject
+    from rewind.transcript.liveness import Clients
 
 _RECENT = 600.0
 _MAX_BYTES = 4 << 20
@@ -79,9 +80,8 @@ class _Files:
 
     def __init__(self, state: State) -> None:
         self._root = state.area()
-        recorded = recorded_sessions(state)
-        self._recorded = {entry.get("session_id"): entry for entry in reversed(recorded)}
-        self._seen = [file for file in (_recorded_file(state, one) for one in recorded) if file]
+        self._activity = SessionActivity(state)
+        self._seen = list(recorded_files(state))
         self._found = candidates(self._root, state.project.home)
         forks = _forks(state)
         # Nobody works in a fork before something is said there.
@@ -92,14 +92,8 @@ class _Files:
 
     def opened(self) -> list[SessionFile]:
         """Those that a client has open, the one written last first."""
-        from rewind.transcript.liveness import Clients
-
-        clients: dict[str, Clients] = {}
-
         def is_open(file: SessionFile) -> bool:
-            name = file.profile.name
-            clients[name] = clients.get(name) or Clients(file.profile)
-            return bool(clients[name].is_open(file.session_id, self._recorded.get(file.session_id)))
+            return self._activity.is_open(file.profile, file.session_id)
 
         known = {file.session_id for file in self._seen}
         others = [(s, sure) for s, sure in self._found if s.session_id not in known and is_open(s)]
@@ -227,6 +221,31 @@ def recorded_sessions(state: State, place_dir: str = "") -> list[JsonObject]:
     recent = data.get("recent")
     found = [data, *(recent if isinstance(recent, list) else [])]
     return [s for s in found if isinstance(s, dict) and isinstance(s.get("transcript_path"), str)]
+
+
+class SessionActivity:
+    """Which sessions are open, and in which of them a turn is running. The clients are looked at once."""
+
+    def __init__(self, state: State) -> None:
+        # The latest entry of each session, which comes first.
+        self._recorded = {entry.get("session_id"): entry for entry in reversed(recorded_sessions(state))}
+        self._clients: dict[str, Clients] = {}  # by agent
+
+    def of(self, file: SessionFile) -> tuple[bool, bool]:
+        """(open, busy)"""
+        clients, recorded = self._of_agent(file.profile), self._recorded.get(file.session_id)
+        return (bool(clients.is_open(file.session_id, recorded)),
+                clients.is_busy(file.session_id, recorded))
+
+    def is_open(self, profile: Profile, session_id: str) -> bool:
+        return bool(self._of_agent(profile).is_open(session_id, self._recorded.get(session_id)))
+
+    def _of_agent(self, profile: Profile) -> Clients:
+        if profile.name not in self._clients:
+            from rewind.transcript.liveness import Clients
+
+            self._clients[profile.name] = Clients(profile)
+        return self._clients[profile.name]
 
 
 def running_turns(state: State, place_dir: str = "") -> dict[str, Profile]:
