@@ -93,7 +93,7 @@ def _replay(parents: Lineage) -> tuple[dict[str, Record | None], dict[str, Runni
         running = after.get(parent.name, ()) if parent and not returned else ()
         by[record.name] = _turn_of(record, running)
         after[record.name] = _running_after(record, running)
-        if not record.data.get("imported"):
+        if not record.imported:
             newest[record.place] = record.sequence
     return by, after, newest
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, TypedDict
 
-    from rewind.checkpoint.records.record import Record, StoredConversation, Transcript
+    from rewind.checkpoint.records.record import Record, StoredConversation
     from rewind.store.blobs import Blobs
 
     class LinkData(TypedDict):
@@ -85,8 +85,7 @@ def links_of(store: Blobs, oid: bytes) -> Iterator[Link]:
 
 
 def snapshot_of(record: Record) -> StoredConversation | None:
-    found: Transcript | None = record.data.get("transcript")
-    snapshot = found.get("snapshot") if isinstance(found, dict) else None
+    snapshot = record.transcript.get("snapshot")
     return snapshot if isinstance(snapshot, dict) else None
 
 
@@ -94,9 +93,9 @@ def newest_versions(records: list[Record]) -> dict[str, Record]:
     """By session, the checkpoint that holds the newest version of its conversation."""
     found: dict[str, Record] = {}
     for record in records:
-        data = record.data.get("transcript")
-        if snapshot_of(record) and isinstance(data, dict) and isinstance(data.get("sessionId"), str):
-            found[data["sessionId"]] = record
+        session = record.transcript.get("sessionId")
+        if snapshot_of(record) and isinstance(session, str):
+            found[session] = record
     return found
 
 

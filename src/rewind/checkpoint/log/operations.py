@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 
+from rewind.checkpoint.records.record import iso_time_ms, seconds_of
 from rewind.errors import FormatTooNew, OperationNotFound, RewindError, StoreDamaged
 from rewind.fast import quickjson
 from rewind.files import (
@@ -81,9 +82,7 @@ class Operation:
     @property
     def time(self) -> float:
         """Seconds since the epoch; 0 where that is not readable."""
-        from rewind.checkpoint.records.record import is_timestamp, timestamp
-
-        return timestamp(self.at) if is_timestamp(self.at) else 0.0
+        return seconds_of(self.at) or 0.0
 
     @property
     def place(self) -> str:
@@ -307,8 +306,8 @@ class Operations:
 
     def _append(self, event: str, id: str, **fields: Any) -> Line:
         """Returns the line as whoever reads the log will see it."""
-        line = {"format": FORMAT, "op": id, "event": event, "at": _now(), "place": self.place,
-                **{key: value for key, value in fields.items() if value is not None}}
+        line = {"format": FORMAT, "op": id, "event": event, "at": iso_time_ms(time.time()),
+                "place": self.place, **{key: value for key, value in fields.items() if value is not None}}
         data = quickjson.dumps(_sealed(line)).encode() + b"\n"
         said: Line = quickjson.loads(data)
         fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, PRIVATE_FILE)
@@ -330,8 +329,9 @@ class Operations:
     def import_old_history(self, here: str, sequence: int) -> None:
         """The history of an earlier version becomes the beginning of the log, and where it stood the end."""
         if os.path.exists(self._old) and not os.path.exists(self.path):
-            self._write(self.all, {"format": FORMAT, "op": "", "event": "here", "at": _now(),
-                                   "place": self.place, "here": here, "sequence": sequence})
+            self._write(self.all, {"format": FORMAT, "op": "", "event": "here",
+                                   "at": iso_time_ms(time.time()), "place": self.place, "here": here,
+                                   "sequence": sequence})
 
     def delete_old_history(self) -> None:
         if os.path.exists(self._old):
@@ -447,11 +447,6 @@ def _sealed(line: Mapping[str, object]) -> JsonObject:
     from rewind.checkpoint.records.seal import sealed
 
     return sealed(line)
-
-
-def _now() -> str:
-    now = time.time()
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now % 1 * 1e3):03d}Z"
 
 
 def names_of(paths: Iterable[bytes]) -> list[str]:

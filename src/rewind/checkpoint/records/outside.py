@@ -80,7 +80,7 @@ def kept_outside(record: Record) -> list[KeptFile]:
 def object_ids(store: ObjectStore, record: Record) -> list[bytes]:
     """Every object that these files need."""
     ids = []
-    for one in kept_outside(record) if record.data.get(FIELD) else ():
+    for one in kept_outside(record):
         if one.entry:
             ids.append(one.entry.ref)
         if one.entry and one.entry.kind == CHUNKED and one.entry.ref not in store.lost:

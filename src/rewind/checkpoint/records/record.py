@@ -35,25 +35,17 @@ if TYPE_CHECKING:
         subagent: str
         late: bool
 
-    class CheckedCode(TypedDict):
-        """The members of `code` that every record was checked for."""
+    class Code(TypedDict, total=False):
+        """The project's files in a checkpoint. Every record is checked for the first three members."""
 
         format: str
         tree: str
         rules: str
-
-    class TornCode(TypedDict, total=False):
-        """What is there only where a database was written faster than it could be copied."""
-
-        torn: list[str]
-
-    class Code(CheckedCode, TornCode, total=False):
-        """The project's files in a checkpoint."""
-
         fileCount: int
         totalSize: int
         newBytes: int
         uncovered: int
+        torn: list[str]  # databases that were written faster than they could be copied
         lost: int  # files that could not be rescued
         was: str  # the tree before that
 
@@ -307,11 +299,13 @@ def seconds_of(stamp: object) -> float | None:
 
 
 def iso_time(seconds: float | None = None) -> str:
-    """As `timestamp` reads it; of now, if nothing is given."""
+    """The text that `timestamp` reads; for the current time if nothing is given."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
-_midnights: dict[str, float] = {}
+def iso_time_ms(seconds: float) -> str:
+    """The same with milliseconds."""
+    return f"{iso_time(seconds)[:-1]}.{int(seconds % 1 * 1e3):03d}Z"
 
 
 def timestamp(text: str) -> float:
@@ -319,10 +313,7 @@ def timestamp(text: str) -> float:
     hour, minute, second = int(text[11:13]), int(text[14:16]), int(text[17:19])
     if text[10] + text[13] + text[16] != "T::" or hour > 23 or minute > 59 or second > 60:
         raise ValueError(text)
-    day = text[:10]
-    if day not in _midnights:
-        _midnights[day] = _midnight(day)
-    return _midnights[day] + hour * 3600 + minute * 60 + second
+    return _midnight(text[:10]) + hour * 3600 + minute * 60 + second
 
 
 def _midnight(text: str) -> float:

@@ -9,15 +9,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record, TornCode
+    from rewind.checkpoint.records.record import Record
     from rewind.snapshot.trees.change import Change
 
 MOST_RECORDED = 100
 
 
-def recorded(torn: list[bytes]) -> TornCode:
-    """What a record's `code` gets."""
-    return {"torn": [os.fsdecode(path) for path in sorted(torn)[:MOST_RECORDED]]} if torn else {}
+def names_to_record(torn: list[bytes]) -> list[str]:
+    """The member `torn` of a record's `code`."""
+    return [os.fsdecode(path) for path in sorted(torn)[:MOST_RECORDED]]
 
 
 def torn_paths(record: Record) -> list[bytes]:

@@ -164,7 +164,7 @@ def _code(snapshot: Snapshot, form: str, rules_id: bytes, new_bytes: int) -> Cod
                   "fileCount": snapshot.files, "totalSize": snapshot.bytes, "newBytes": new_bytes,
                   "uncovered": snapshot.uncovered}
     if snapshot.torn:
-        from rewind.checkpoint.records.torn import recorded
+        from rewind.checkpoint.records.torn import names_to_record
 
-        code["torn"] = recorded(snapshot.torn)["torn"]
+        code["torn"] = names_to_record(snapshot.torn)
     return code

@@ -7,7 +7,7 @@ import time
 
 from rewind.checkpoint.log.lineage import here
 from rewind.checkpoint.project.vanished import note_vanished
-from rewind.checkpoint.records.record import ARCHIVE, FORMAT, Record
+from rewind.checkpoint.records.record import ARCHIVE, FORMAT, Record, iso_time_ms
 from rewind.files import PRIVATE_FILE
 
 TYPE_CHECKING = False
@@ -56,7 +56,7 @@ def new_record(state: State, kind: str, description: str, code: Code, extra: Fie
     return Record({
         "format": FORMAT, "name": state.files.reserve(now, state.objects.last_deleted()),
         "sequence": newest.sequence + 1 if newest else 1,
-        "createdAt": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now % 1 * 1e3):03d}Z",
+        "createdAt": iso_time_ms(now),
         "description": description, "kind": kind, "trigger": {},
         "parent": None, "place": state.place, "code": code,
         "hasTranscript": False, "transcript": None, **extra})

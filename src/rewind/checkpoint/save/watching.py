@@ -6,6 +6,7 @@ import os
 import time
 
 from rewind import jsonfile
+from rewind.checkpoint.records.record import iso_time
 from rewind.fast import quickjson
 from rewind.snapshot.scan.scan import scan
 from rewind.snapshot.watchman.where import find_socket, start_server
@@ -79,7 +80,7 @@ def check_now(state: State) -> list[bytes]:
 def turn_off(state: State, missed: list[bytes]) -> None:
     paths = [_shown(path) for path in missed[:_SHOWN]]
     more = f" and {len(missed) - _SHOWN:,} more" if len(missed) > _SHOWN else ""
-    at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    at = iso_time()
     try:
         jsonfile.write(off_path(state), {"at": at, "missed": paths, "count": len(missed)})
         fd = os.open(state.project.path("rewind.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)

@@ -78,7 +78,7 @@ def _pairs(state: State, path: bytes, damaged: dict[str, RewindError]) -> list[R
     seen = {b""}
     for record in state.timeline.all():
         mark = marks.of(record)
-        if record.data.get("imported") or mark is None:
+        if record.imported or mark is None:
             continue  # never a state of this project, or not readable
         parent = _readable(parents.parent(record.name), parents, marks)
         before = marks.of(parent) if parent else b""
