@@ -10,7 +10,7 @@ from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.rewind.files.code_to_restore import incomplete
-from rewind.checkpoint.rewind.files.file_plan import RestorePlan, plan_restore
+from rewind.checkpoint.rewind.files.file_plan import RestorePlan, RestorePlanner
 from rewind.checkpoint.rewind.files.missing import leave_out_missing
 from rewind.errors import PathNotFound, RewindError, StoreDamaged
 from rewind.snapshot.apply.applier import Applier
@@ -91,8 +91,9 @@ def _plan(state: State, source: Source, paths: list[bytes] | None,
 
     rules = state.rules()
     # What was captured of another place by an earlier version may be written elsewhere.
-    plan = plan_restore(record.name, record.tree, source.tree, b"", lambda oid: EMPTY,
-                        lambda path, entry, ruled_as: False, Paths(paths), rules.hidden - rules.places)
+    planner = RestorePlanner(record.name, source.tree, lambda oid: EMPTY, lambda path, entry, ruled_as: False,
+                             Paths(paths), hidden=rules.hidden - rules.places)
+    plan = planner.plan_from(record.tree, b"")
     own = os.path.dirname(os.path.relpath(os.fsencode(state.project.state), state.root))
     plan.changes = [c for c in plan.changes if not _only_held_our_state(c, source, own)]
     if left_out is not None:

@@ -89,30 +89,21 @@ class RestorePlan:
             self.changes = [c for c in self.changes if not left_out.covers(c.path)]
 
 
-def plan_restore(checkpoint: str, then: bytes, then_trees: Trees, now: bytes, now_trees: Trees,
-                 skipped: Skipped, paths: Paths,
-                 hidden: frozenset[bytes] = frozenset(), most: int = MAX_CHANGES,
-                 looked_for: frozenset[bytes] = frozenset(),
-                 brought: Brought = lambda path: (),
+class RestorePlanner:
+    """`RestorePlanner(…).plan_from(then, now)`: the plan that leads from one tree to another."""
+
+    def __init__(self, checkpoint: str, then_trees: Trees, now_trees: Trees, skipped: Skipped, paths: Paths,
+                 *, hidden: frozenset[bytes] = frozenset(), most: int = MAX_CHANGES,
+                 looked_for: frozenset[bytes] = frozenset(), brought: Brought = lambda path: (),
                  is_journal: Callable[[bytes], bool] = lambda path: True,
-                 places: frozenset[bytes] = frozenset()) -> RestorePlan:
-    """`skipped` says whether the rules of then or of now ignore what is at a path, as they would something
-    at the third one: a journal is ruled as its database. `hidden` is Rewind's own;
-    more than `most` changes cannot be right; `looked_for` are paths that the look was told to take;
-    `brought` tells what the step that is taken back had there, the path itself and all below it;
-    `is_journal` is asked of files that have such a name; `places` are other work trees in this one."""
-    planner = _Planner(RestorePlan(checkpoint), then_trees, now_trees, skipped, paths, hidden, most,
-                       looked_for, brought, is_journal, places)
-    planner.compare(b"", then_trees(then), now_trees(now))
-    return planner.plan
-
-
-class _Planner:
-    def __init__(self, plan: RestorePlan, then_trees: Trees, now_trees: Trees,
-                 skipped: Skipped, paths: Paths, hidden: frozenset[bytes], most: int,
-                 looked_for: frozenset[bytes], brought: Brought, is_journal: Callable[[bytes], bool],
-                 places: frozenset[bytes]) -> None:
-        self.plan = plan
+                 places: frozenset[bytes] = frozenset()) -> None:
+        """`skipped(path, entry, ruled_as)` says whether the rules of then or of now ignore an entry. They are
+        asked about `ruled_as` instead of its own path: a journal is ignored like its database. `hidden` are
+        Rewind's own directories. A plan with more than `most` changes is refused. `looked_for` are paths
+        that the scan captured whatever the rules say. `brought(path)` names what the undone operation had
+        brought there, the path itself and everything below it. `is_journal` is asked about files that have
+        the name of a journal. `places` are other work trees inside this one."""
+        self.plan = RestorePlan(checkpoint)
         self.then_trees = then_trees
         self.now_trees = now_trees
         self.skipped = skipped
@@ -123,6 +114,10 @@ class _Planner:
         self.brought = brought
         self.is_journal = is_journal
         self.places = places
+
+    def plan_from(self, then: bytes, now: bytes) -> RestorePlan:
+        self.compare(b"", self.then_trees(then), self.now_trees(now))
+        return self.plan
 
     def compare(self, folder: bytes, then: Tree, now: Tree) -> None:
         check_depth(folder)

@@ -9,7 +9,7 @@ from rewind.checkpoint.records import torn
 from rewind.checkpoint.records.source import KeptPath, Source
 from rewind.checkpoint.rewind.files import git_since, open_files
 from rewind.checkpoint.rewind.files.code_to_restore import CodeToRestore
-from rewind.checkpoint.rewind.files.file_plan import MAX_CHANGES, RestorePlan, plan_restore
+from rewind.checkpoint.rewind.files.file_plan import MAX_CHANGES, RestorePlan, RestorePlanner
 from rewind.checkpoint.rewind.files.left_alone import LeftAlone
 from rewind.checkpoint.rewind.files.missing import leave_out_missing
 from rewind.errors import (
@@ -96,11 +96,12 @@ def look_and_plan(state: State, source: Source, rules: Rules, look: Callable[[Ru
         snapshot = look(rules)
         source.merge_into(snapshot, rules.forced)
         wanted = _with_journals(state, source, snapshot, Paths(paths))
-        plan = plan_restore(record.name, record.tree, _trees(source, snapshot), snapshot.root, snapshot.tree,
-                            _skipped(state, source, then_rules, rules), wanted,
-                            rules.hidden - rules.places, _most_changes(record, snapshot), rules.forced,
-                            lambda path: _brought(source.leaving, path),
-                            lambda path: is_journal_at(os.path.join(state.root, path)), rules.places)
+        planner = RestorePlanner(
+            record.name, _trees(source, snapshot), snapshot.tree, _skipped(state, source, then_rules, rules),
+            wanted, hidden=rules.hidden - rules.places, most=_most_changes(record, snapshot),
+            looked_for=rules.forced, brought=lambda path: _brought(source.leaving, path),
+            is_journal=lambda path: is_journal_at(os.path.join(state.root, path)), places=rules.places)
+        plan = planner.plan_from(record.tree, snapshot.root)
         held = open_files.replaced_by(plan, in_use or [])
         # What is written by way of memory may look as it did at the last scan: it is read all the same.
         mapped = {one.path for one in held if one.mapped} - rules.forced
