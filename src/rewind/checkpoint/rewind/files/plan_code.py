@@ -12,10 +12,7 @@ from rewind.checkpoint.rewind.files.code_to_restore import CodeToRestore
 from rewind.checkpoint.rewind.files.file_plan import MAX_CHANGES, RestorePlan, RestorePlanner
 from rewind.checkpoint.rewind.files.left_alone import LeftAlone
 from rewind.checkpoint.rewind.files.missing import leave_out_missing
-from rewind.errors import (
-    PathNotFound,
-    StoreDamaged,
-)
+from rewind.errors import PathNotFound, StoreDamaged
 from rewind.snapshot.rules.rules import Rules, RuleTree
 from rewind.snapshot.scan.scan import scan
 from rewind.snapshot.scan.sqlite_files import is_journal_at
@@ -34,6 +31,8 @@ if TYPE_CHECKING:
     from rewind.snapshot.scan.build import Snapshot
     from rewind.snapshot.trees.change import Change, Trees
 
+    Look = Callable[[Rules], Snapshot]  # a scan of the project under these rules
+
 PATIENCE = 3  # rounds of "this is not captured yet" before it is left alone
 
 
@@ -43,34 +42,34 @@ def plan_code(state: State, wanted: CodeToRestore) -> tuple[RestorePlan, Snapsho
         return planned(state, wanted, source)
 
 
-def planned(state: State, wanted: CodeToRestore, source: Source) -> tuple[RestorePlan, Snapshot]:
-    """The same with the checkpoint open."""
-    def look(rules: Rules) -> Snapshot:
-        return scan(state.root, rules, state.cache, state.objects, keep=False)
-
-    plan, snapshot = look_and_plan(state, source, state.rules(), look, wanted.paths,
-                           open_files.open_files(state.root))
-    check_named(source, snapshot, wanted)
-    add_remarks(state, wanted.record, plan, snapshot)
+def planned(state: State, wanted: CodeToRestore, source: Source, look: Look | None = None, *,
+            only_mapped: bool = False) -> tuple[RestorePlan, Snapshot]:
+    """The same with the checkpoint open. `look` may capture the project instead of only reading it.
+    `only_mapped` ignores files that other processes have open without mapping them into memory."""
+    plan, snapshot = look_and_plan(state, source, state.rules(), look or _look(state), wanted.paths,
+                                   open_files.open_files(state.root, only_mapped=only_mapped))
+    _check_named(source, snapshot, wanted)
+    plan.foreign = _foreign(state, plan, snapshot)
+    plan.notes += torn.restore_notes(state, source.record, plan.changes)
+    plan.notes += git_since.plan_notes(state, source.record, plan)
     return plan, snapshot
+
+
+def _look(state: State) -> Look:
+    return lambda rules: scan(state.root, rules, state.cache, state.objects, keep=False)
 
 
 def first_that_differs(state: State, records: Iterable[Record], current: str) -> Record | None:
     """The first of these checkpoints that going back to would change anything; one look for all. At the one
     that we stand on, what could not be restored is no reason to try it again."""
-    rules = state.rules()
-    snapshot = scan(state.root, rules, state.cache, state.objects, keep=False)
-
-    def look(wanted: Rules) -> Snapshot:
-        if wanted is rules:
-            return snapshot
-        return scan(state.root, wanted, state.cache, state.objects, keep=False)
-
+    rules, look = state.rules(), _look(state)
+    snapshot = look(rules)
     for record in records:
         if record.tree == snapshot.root:
             continue
         with Source(state, record) as source:
-            plan, _ = look_and_plan(state, source, rules, look, None)
+            plan, _ = look_and_plan(state, source, rules,
+                                    lambda wanted: snapshot if wanted is rules else look(wanted), None)
             if plan.changes or (plan.conflicts and record.name != current):
                 return record
     return None
@@ -86,8 +85,8 @@ def unsaved(state: State, plan: RestorePlan, snapshot: Snapshot, since: Record |
     return [change for change in edits.changes if change.path in replaced]
 
 
-def look_and_plan(state: State, source: Source, rules: Rules, look: Callable[[Rules], Snapshot],
-          paths: list[bytes] | None, in_use: list[OpenFile] | None = None) -> tuple[RestorePlan, Snapshot]:
+def look_and_plan(state: State, source: Source, rules: Rules, look: Look, paths: list[bytes] | None,
+                  in_use: list[OpenFile] | None = None) -> tuple[RestorePlan, Snapshot]:
     """Look and plan until every path that the plan touches is captured, whatever the rules say. `in_use` was
     found before: between the look and what is done about it there must be no time for others."""
     record = source.record
@@ -204,18 +203,12 @@ def _entry_or_none(source: Source, path: bytes) -> TreeEntry | None:
         return None
 
 
-def check_named(source: Source, snapshot: Snapshot, wanted: CodeToRestore) -> None:
+def _check_named(source: Source, snapshot: Snapshot, wanted: CodeToRestore) -> None:
     """A path that neither the checkpoint nor the project knows is a typing error."""
     for path in Paths(wanted.paths).paths or () if wanted.named else ():
         if (entry_at(source.tree, source.record.tree, path) is None
                 and entry_at(snapshot.tree, snapshot.root, path) is None):
             raise PathNotFound(checkpoint=source.record.name, path=os.fsdecode(path))
-
-
-def add_remarks(state: State, record: Record, plan: RestorePlan, snapshot: Snapshot) -> None:
-    plan.foreign = _foreign(state, plan, snapshot)
-    plan.notes += torn.restore_notes(state, record, plan.changes)
-    plan.notes += git_since.plan_notes(state, record, plan)
 
 
 def _foreign(state: State, plan: RestorePlan, snapshot: Snapshot) -> list[bytes]:

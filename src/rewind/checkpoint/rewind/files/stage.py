@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from rewind.checkpoint.project.locked import release_store_lock
 from rewind.checkpoint.records.source import KeptPath, Source
-from rewind.checkpoint.rewind.files import open_files
 from rewind.checkpoint.rewind.files.code_to_restore import CodeToRestore, incomplete
 from rewind.checkpoint.rewind.files.file_plan import NOT_EMPTY, RestorePlan
 from rewind.checkpoint.rewind.files.kept_copies import StoreEverything, keep_copies, kept_note
-from rewind.checkpoint.rewind.files.plan_code import PATIENCE, add_remarks, check_named, look_and_plan
+from rewind.checkpoint.rewind.files.plan_code import PATIENCE, planned
 from rewind.checkpoint.save.capture import Draft, capture
-from rewind.errors import (
-    BackupFailed,
-    ChangedSincePlan,
-    StoreDamaged,
-)
+from rewind.errors import BackupFailed, ChangedSincePlan, StoreDamaged
 from rewind.snapshot.apply.applier import Applier
 from rewind.snapshot.rules.rules import Rules
 
@@ -117,8 +112,5 @@ def _prepare(state: State, source: Source, wanted: CodeToRestore,
         return drafts[0].snapshot
 
     # Who has files open was said in the plan. Here it matters what may have changed without a trace.
-    plan, snapshot = look_and_plan(state, source, state.rules(), look, wanted.paths,
-                           open_files.open_files(state.root, only_mapped=True))
-    add_remarks(state, source.record, plan, snapshot)
-    check_named(source, snapshot, wanted)
+    plan, _ = planned(state, wanted, source, look, only_mapped=True)
     return drafts[0], plan
