@@ -12,7 +12,6 @@ import filecmp
 import os
 import shutil
 import stat
-from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 

@@ -249,7 +249,7 @@ class State:
 
     def begin_writing(self, now_ns: int, is_place_ours: bool) -> None:
         """What was read before is read again, for it may be old by now."""
-        self._timeline = None
+        self.forget_timeline()
         self.lock_now_ns = now_ns
         self._sweep()
         if is_place_ours:
@@ -364,7 +364,6 @@ class State:
         """Forks that Rewind made for a place, whatever their lines say: whether it is this one."""
         if len(self.places()) == 1:
             return {}
-
         try:
             forks = self.forks().all
         except RewindError:

@@ -99,6 +99,7 @@ class _ApplyOperation:
         self.progress = progress
         self.operations = state.operations()
         self.current = here(state)
+        self.here = self.current.name if self.current else ""
         self.outcome = Outcome(found)
         self.conversation = _make_conversation(state, found, force)
 
@@ -120,7 +121,7 @@ class _ApplyOperation:
             expected(None)
         if not self.effects and not self.found.undoes and not self.found.redoes:
             return self.outcome
-        op = self._begin(self.current.name if self.current else "", [])
+        op = self._begin(self.here, [])
         try:
             self._restore_conversation()
         except (RewindError, OSError):
@@ -170,10 +171,9 @@ class _ApplyOperation:
 
     def _has_nothing_to_do(self, plan: RestorePlan) -> bool:
         """Nothing to do at all: not even the place where the project stands would change."""
-        record = self.found.record
-        return bool(not plan.changes and not self.effects and not self.found.resumes and record
-                    and not self.found.undoes and not self.found.redoes
-                    and (self._partial or (self.current and self.current.name == record.name)))
+        found = self.found
+        return not (plan.changes or self.effects or found.resumes or found.undoes or found.redoes) and (
+            self._partial or self.here == found.checkpoint)
 
     def _is_refused(self, staged: StagedRestore) -> bool:
         """A merge is done as a whole or not at all: not where it has conflicts, or nothing to do."""
@@ -191,21 +191,18 @@ class _ApplyOperation:
     def _ensure_backup(self, staged: StagedRestore) -> str:
         """The checkpoint that holds the code as it is now: the one that the project stands on, or a backup.
         The way back of a killed operation is the state before it first began."""
-        current = self.current
         kept = outside.keep_present(self.state, self.effects, bool(self.found.resumes))
-        same = current and current.tree == staged.draft.snapshot.root
+        same = self.current and self.current.tree == staged.draft.snapshot.root
         if kept or (staged.plan.changes and not same):
             self.outcome.backup = self._write_backup(staged, kept)
         if self.found.resumes:
             return self.found.resumes.here_before
-        if self.outcome.backup:
-            return self.outcome.backup.name
-        return current.name if current else ""
+        return self.outcome.backup.name if self.outcome.backup else self.here
 
     def _write_backup(self, staged: StagedRestore, kept: Outside) -> Record:
         from rewind.checkpoint.conversations.which_session import capture_current
 
-        name = self.found.record.name if self.found.record else ""
+        name = self.found.checkpoint
         try:
             captured, _ = capture_current(self.state)
             about = self.found.about
@@ -225,7 +222,7 @@ class _ApplyOperation:
         prompt = found.prompts[0].text if found.prompts else ""
         return self.operations.begin(
             found.command, what=found.request.what, request=found.request.key(), before=before,
-            checkpoint=found.record.name if found.record else "",
+            checkpoint=found.checkpoint,
             paths=ops.names_of(found.code.paths) if found.code and found.code.paths else None,
             effects=self.effects, undoes=[op.id for op in found.undoes] or None,
             redoes=found.redoes.id if found.redoes else None,
@@ -240,11 +237,9 @@ class _ApplyOperation:
         return cut or (self.found.resumes.begun.get("conversation") if self.found.resumes else None)
 
     def _end(self, op: Operation, result: str) -> None:
-        moves = self.found.record is not None and not self._partial
-        current = self.current.name if self.current else ""
         outcome = self.outcome
         self.operations.end(
-            op, result=result, here=self.found.record.name if moves and self.found.record else current,
+            op, result=result, here=self.here if self._partial else self.found.checkpoint or self.here,
             sequence=self.state.timeline.last_sequence(), written=len(outcome.plan.written),
             deleted=len(outcome.plan.deleted), kept=len(outcome.plan.kept),
             effects=self._effects(result),

@@ -51,6 +51,11 @@ class Destination:
     def record(self) -> Record | None:
         return self.code.record if self.code else None
 
+    @property
+    def checkpoint(self) -> str:
+        """The name of the checkpoint whose code comes back; empty where the code stays as it is."""
+        return self.record.name if self.record else ""
+
     def __enter__(self) -> Destination:
         return self
 
