@@ -111,6 +111,11 @@ def _prepare(state: State, source: Source, wanted: CodeToRestore,
             raise BackupFailed(reason=error.strerror or str(error))
         return drafts[0].snapshot
 
-    # Who has files open was said in the plan. Here it matters what may have changed without a trace.
-    plan, _ = planned(state, wanted, source, look, only_mapped=True)
+    try:
+        # Who has files open was said in the plan. Here it matters what may have changed without a trace.
+        plan, _ = planned(state, wanted, source, look, only_mapped=True)
+    except BaseException:
+        for draft in drafts:
+            draft.close()
+        raise
     return drafts[0], plan
