@@ -301,7 +301,7 @@ class Controller:
     @property
     def _fresh(self) -> State:
         """The state, with what other processes have written since the last look."""
-        self.state.look_again()
+        self.state.refresh()
         return self.state
 
     @property

@@ -41,7 +41,7 @@ class Authors:
 
     def __init__(self, state: State, parents: Lineage) -> None:
         self._prompts = _Prompts(state)
-        self._by, self._after, self._newest = _replay(parents)
+        self._turn_by_record, self._after, self._newest = _replay(parents)
         self._known: dict[str, Author] = {}
         self._tools: dict[str, TurnTools] = {}
 
@@ -51,7 +51,7 @@ class Authors:
 
     def turn_of(self, record: Record) -> Record | None:
         """The first checkpoint of the turn that did; None: it was the person."""
-        return self._by.get(record.name)
+        return self._turn_by_record.get(record.name)
 
     def tools_of(self, record: Record) -> TurnTools | None:
         """What that turn used, as far as its transcript tells; None: it was the person."""

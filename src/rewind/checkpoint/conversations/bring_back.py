@@ -404,7 +404,7 @@ def rewrite_in_place(state: State, plan: ConversationPlan, backup: str | None, *
     with Unfinished(state.project, temp_of(plan.original)):
         rewrite(plan.original, plan.source, plan.profile, plan.cut, backup, lambda: None, plan.identity)
     done.effect = {"kind": "rewrite", "path": plan.original, "agent": plan.profile.name, "backup": backup,
-                   **size_and_stamp_of(plan.original), **(backup_checksum(backup) if backup else {})}
+                   **size_header_and_mtime(plan.original), **(backup_checksum(backup) if backup else {})}
     if os.path.exists(os.path.join(os.path.dirname(plan.original), INDEX)):
         update_index(os.path.dirname(plan.original), plan.session_id,
                      {"modified": iso_time(),
@@ -413,16 +413,16 @@ def rewrite_in_place(state: State, plan: ConversationPlan, backup: str | None, *
     return done
 
 
-def stamp_of(path: str) -> list[int]:
+def size_and_mtime(path: str) -> list[int]:
     """By which we know later whether a transcript is still as we left it."""
     info = os.stat(path)
     return [info.st_size, info.st_mtime_ns]
 
 
-def size_and_stamp_of(path: str) -> Effect:
+def size_header_and_mtime(path: str) -> Effect:
     """The same, with what tells whether somebody went on in it."""
     with open_transcript(path) as file:
-        return {"made": stamp_of(path), "size": size_of(file), "header": header_length(file)}
+        return {"made": size_and_mtime(path), "size": size_of(file), "header": header_length(file)}
 
 
 def free_backup_name(state: State, path: str, taken: set[str | None] | None = None) -> str:

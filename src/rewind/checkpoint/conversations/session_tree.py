@@ -45,7 +45,7 @@ class SessionInfo:
         self.known_fork: KnownFork | None = None  # what `branches.json` has of it
         self.running = False
         self.busy = False  # a turn is running
-        self.rests = False  # nobody went on in it for as long as the setting allows
+        self.inactive = False  # nobody went on in it for as long as the setting allows
         self.replaced_code = ""  # the checkpoint with the code that making it replaced
         self.notes: list[str] = []  # what could not be done with it
 
@@ -79,7 +79,7 @@ class SessionInfo:
     @property
     def archived(self) -> bool:
         """By a promotion, or by its age: then going on with it, or promoting it, is all that it takes."""
-        by_age = self.rests and self.made_by_rewind and not self.promoted and not self.running
+        by_age = self.inactive and self.made_by_rewind and not self.promoted and not self.running
         return by_age or bool((self.known_fork or {}).get("archived"))
 
 
@@ -95,10 +95,10 @@ def session_infos(state: State) -> list[SessionInfo]:
     for info in infos:
         info.known_fork = forks.get(info.session_id)
     activity = SessionActivity(state)
-    aside, resting_since = _replaced_code(state), _resting_since(state)
+    aside, inactive_since = _replaced_code(state), _inactive_since(state)
     for info in infos:
         info.running, info.busy = activity.of(info.file)
-        info.rests = info.file.modified < resting_since
+        info.inactive = info.file.modified < inactive_since
         info.replaced_code = aside.get(info.session_id, "")
     _set_parents(infos, {id: known["parentSessionId"] for id, known in forks.items()})
     return infos
@@ -112,7 +112,7 @@ def _files(state: State) -> list[SessionFile]:
     return sorted(found + moved, key=lambda file: file.modified, reverse=True) if moved else found
 
 
-def _resting_since(state: State) -> float:
+def _inactive_since(state: State) -> float:
     """Whoever was not touched since then rests; 0 when nobody ever does."""
     days: float = state.settings.get("branches.archiveAfterDays")
     return time.time() - days * 86_400 if days else 0

@@ -51,7 +51,7 @@ def choose_session(state: State, named: str | None = None, *, with_prompt: bool 
     here = _of_environment(state)
     if here:
         return Chosen(here)
-    files = _Files(state)
+    files = _Candidates(state)
     opened = files.opened()
     taken = opened[0] if opened else files.latest((has_prompt or _has_prompt) if with_prompt else None)
     if taken is None:
@@ -63,7 +63,7 @@ def choose_session(state: State, named: str | None = None, *, with_prompt: bool 
     return Chosen(taken, _note(taken, opened, files))
 
 
-def _note(taken: SessionFile, opened: list[SessionFile], files: _Files) -> str:
+def _note(taken: SessionFile, opened: list[SessionFile], files: _Candidates) -> str:
     """Which one it is, and how to name the other one, where another could be meant."""
     others = [file for file in opened if file.session_id != taken.session_id]
     other = others[0] if others else files.also_active(taken)
@@ -75,7 +75,7 @@ def _note(taken: SessionFile, opened: list[SessionFile], files: _Files) -> str:
             f" --session {other.session_id}")
 
 
-class _Files:
+class _Candidates:
     """The sessions that may be meant when nobody names one, each opened only when it comes to that."""
 
     def __init__(self, state: State) -> None:

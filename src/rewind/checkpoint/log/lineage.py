@@ -23,7 +23,7 @@ _RESULTS = (REVERT, APPLY, ADOPT)
 
 def here(state: State) -> Record | None:
     """The checkpoint that this place stands on; None before the first one."""
-    name, sequence = _noted(state)
+    name, sequence = _position_in_log(state)
     newest = state.timeline.newest()
     if newest is None or not _is_own(state, newest):
         newest = state.timeline.newest_here(_can_be_here)
@@ -39,7 +39,7 @@ def here(state: State) -> Record | None:
 
 def here_among(state: State, briefs: Sequence[Brief]) -> str:
     """The name of `here`, for whoever has all of the checkpoints at hand, oldest first."""
-    name, sequence = _noted(state)
+    name, sequence = _position_in_log(state)
     own = [b for b in briefs if b.place == state.place and is_ordinary(b) and b.event not in _RESULTS]
     if name and not (own and own[-1].sequence > sequence) and any(b.name == name for b in briefs):
         return name
@@ -50,24 +50,24 @@ def here_in_all_places(state: State) -> set[str]:
     """The names of the checkpoints that the places stand on."""
     records, found = state.timeline.all(), set()
     for place in {record.place for record in records} | set(state.places()):
-        name, sequence = _noted(state, place)
+        name, sequence = _position_in_log(state, place)
         own = [r.name for r in records if r.place == place and _can_be_here(r) and r.sequence > sequence]
         found |= {own[-1] if own else name}
     return found
 
 
-def _noted(state: State, place: str = "") -> tuple[str, int]:
+def _position_in_log(state: State, place: str = "") -> tuple[str, int]:
     """What the place's last operation says: where it led to, and the newest checkpoint at that moment."""
     log = state.known_operations(place)
     line = log.last if log else last_line(state.project.path(FILE), place or state.place)
     if line is None:
-        return _noted_by_an_earlier_version(state)
+        return _position_in_old_history(state)
     name = line.get("before" if line.get("event") == "begin" else "here")
     sequence = line.get("sequence")
     return name if isinstance(name, str) else "", sequence if isinstance(sequence, int) else 0
 
 
-def _noted_by_an_earlier_version(state: State) -> tuple[str, int]:
+def _position_in_old_history(state: State) -> tuple[str, int]:
     import os
 
     path = state.project.path(OLD_FILE)
@@ -76,7 +76,7 @@ def _noted_by_an_earlier_version(state: State) -> tuple[str, int]:
     from rewind.checkpoint.log import old_history
 
     position = old_history.position_of(path)
-    record = state.timeline.at(position) if position is not None else None
+    record = state.timeline.with_sequence(position) if position is not None else None
     newest = state.timeline.newest()
     return (record.name, newest.sequence) if record and newest else ("", 0)
 
@@ -137,30 +137,31 @@ def parents_of(records: Sequence[Record | Brief],
     """What each came from, `records` oldest first."""
     known = {record.name for record in records}
     found: dict[str, str | None] = {}
-    stood: dict[str, str | None] = {}  # by place
+    positions: dict[str, str | None] = {}  # by place
     for record in records:
-        found[record.name] = _parent(record, stood, known)
+        found[record.name] = _parent(record, positions, known)
         if not record.imported:
-            _stand(record, stood, partial)
+            _note_position(record, positions, partial)
     return found
 
 
-def _parent(record: Record | Brief, stood: dict[str, str | None], known: set[str]) -> str | None:
+def _parent(record: Record | Brief, positions: dict[str, str | None], known: set[str]) -> str | None:
     if record.imported:
         return None
-    parent = record.parent if record.version >= FORMAT else stood.get(record.place)
+    parent = record.parent if record.version >= FORMAT else positions.get(record.place)
     if parent is None or parent in known:
         return parent
-    return stood.get(record.place)  # it is gone: what came before in time is the best guess
+    return positions.get(record.place)  # it is gone: what came before in time is the best guess
 
 
-def _stand(record: Record | Brief, stood: dict[str, str | None], partial: frozenset[str]) -> None:
-    """Where the tree stood after this record, as far as an earlier version tells: its backups say what was
-    restored next."""
+def _note_position(record: Record | Brief, positions: dict[str, str | None],
+                   partial: frozenset[str]) -> None:
+    """Note which checkpoint the tree stood on after this record was made. Earlier versions noted in a backup
+    which checkpoint was restored next."""
     if record.kind != "backup":
-        stood[record.place] = record.name
+        positions[record.place] = record.name
     elif record.version < FORMAT and record.name not in partial:
-        stood[record.place] = record.restored or record.name
+        positions[record.place] = record.restored or record.name
 
 
 def lineage(state: State) -> Lineage:

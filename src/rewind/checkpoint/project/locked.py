@@ -43,7 +43,7 @@ def locked_for_upkeep(state: State, what: str, wait: float) -> _Locked:
 def release_store_lock(state: State) -> _StoreLockReleased:
     """`with release_store_lock(state):` around what takes long and is about this place alone: others may
     write to the store meanwhile."""
-    return _StoreLockReleased(state, state.held if state.can_release_store_lock() else None)
+    return _StoreLockReleased(state, state.held_store_lock if state.can_release_store_lock() else None)
 
 
 class _Locked:
@@ -70,11 +70,11 @@ class _Locked:
         except BaseException:
             self._close()
             raise
-        self._state.held = self._store
+        self._state.held_store_lock = self._store
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
-        self._state.held = None
+        self._state.held_store_lock = None
         try:
             self._state.end_writing()
             if self._state.take_healed():
@@ -101,7 +101,7 @@ class _StoreLockReleased:
         held = self._held
         if held:
             self._state.objects.begin_unlocked(lambda: _StoreLockForMoment(self._state, held))
-            self._state.held = None  # there is no other within this one
+            self._state.held_store_lock = None  # there is no other within this one
             held.close()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
@@ -112,7 +112,7 @@ class _StoreLockReleased:
             finally:
                 self._state.objects.end_unlocked()
                 self._state.forget_timeline()
-            self._state.held = self._held
+            self._state.held_store_lock = self._held
 
 
 class _StoreLockForMoment:

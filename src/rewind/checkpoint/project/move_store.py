@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rewind.snapshot.scan.build import Progress
 
 _MOVING = "moving.json"  # in a directory that is being filled: whose it is
-_LEFT = (STORE_FILE, _MOVING, "lock", "lock.waiting", "staging")
+_LEFT_BEHIND = (STORE_FILE, _MOVING, "lock", "lock.waiting", "staging")
 _LOCKS = ("hooks.lock", "place.lock", "place.lock.waiting")  # of each place
 _DERIVED = "scan-cache.db"  # made anew: it is bound to the file that it was derived from
 _PIECE = 1 << 20
@@ -137,7 +137,7 @@ def _files(top: str) -> Iterator[tuple[str, os.stat_result]]:
     """Everything that is worth taking along, by its path in the directory."""
     for at, folders, names in os.walk(top):
         below = os.path.relpath(at, top)
-        folders[:] = [name for name in folders if below != "." or name not in _LEFT]
+        folders[:] = [name for name in folders if below != "." or name not in _LEFT_BEHIND]
         for name in names:
             path = os.path.normpath(os.path.join(below, name))
             info = os.lstat(os.path.join(top, path))
@@ -147,8 +147,8 @@ def _files(top: str) -> Iterator[tuple[str, os.stat_result]]:
 
 def _is_left(path: str) -> bool:
     name = os.path.basename(path)
-    return path in _LEFT or name.startswith((_DERIVED, "temporary-")) or name.endswith((".tmp", "-shm")) or (
-        name in _LOCKS)
+    return (path in _LEFT_BEHIND or name in _LOCKS or name.startswith((_DERIVED, "temporary-"))
+            or name.endswith((".tmp", "-shm")))
 
 
 def _remove_others(new: str, files: dict[str, os.stat_result]) -> None:

@@ -71,7 +71,7 @@ class State:
         self._forks: KnownForks | None = None
         self._small_files: dict[str, tuple[object, JsonObject]] = {}  # by path
         self.lock_now_ns: int | None = None
-        self.held: Lock | None = None  # that of the store, while it is ours: see `locked.py`
+        self.held_store_lock: Lock | None = None  # that of the store, while it is ours: see `locked.py`
 
     def on_shared_disk(self) -> bool:
         return not on_local_disk(self.project.state)
@@ -177,7 +177,7 @@ class State:
             self._timeline = Timeline(self.files, self.derived, self.place)
         return self._timeline
 
-    def look_again(self) -> None:
+    def refresh(self) -> None:
         """Other processes make checkpoints too; while we hold the lock they do not."""
         if self.lock_now_ns is None:
             self.forget_timeline()
@@ -237,7 +237,7 @@ class State:
     def can_release_store_lock(self) -> bool:
         """Not in a project with one place, where there are no others; not while something is stored that no
         checkpoint has yet, nor in a store without any: there the lock is kept."""
-        return bool(self.held and len(self.places()) > 1 and self.files.extent()[0]
+        return bool(self.held_store_lock and len(self.places()) > 1 and self.files.extent()[0]
                     and not self.objects.is_writing)
 
     def dir_of(self, place: str) -> str:

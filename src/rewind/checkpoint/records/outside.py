@@ -104,7 +104,7 @@ def keep(state: State, paths: list[str]) -> Outside:
 def fields(home: str, kept: list[KeptFile]) -> Outside:
     if not kept:
         return {}
-    return {FIELD: [one.to_json() for one in kept], MADE_BY: identity(home)}
+    return {FIELD: [one.to_json() for one in kept], MADE_BY: user_and_machine(home)}
 
 
 def may_be_kept(project: Project, path: str) -> bool:
@@ -133,7 +133,7 @@ def read_outside_file(path: bytes, sink: BlobSink | None = None, limit: int | No
     return KeptFile(path, TreeEntry(read.kind, stat.S_IMODE(info.st_mode), read.size, read.ref))
 
 
-def identity(home: str) -> str:
+def user_and_machine(home: str) -> str:
     """This user on this machine, for whom these files may be written again."""
     try:
         machine = read_bounded("/etc/machine-id", 1000)

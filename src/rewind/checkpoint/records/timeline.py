@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rewind.store.derived import DerivedDb
 
-_ROTTEN = (TypeError, KeyError, ValueError, AttributeError)  # a row of the index that is JSON, and no record
+_BAD_ROW = (TypeError, KeyError, ValueError, AttributeError)  # a row of the index that is JSON, and no record
 _LAST = 20  # records of a place among which there is nearly always one that is wanted
 NEWEST = "newest"  # a fact: the newest checkpoint that was made
 _INSERT = "INSERT OR REPLACE INTO records VALUES(?,?,?,?,?)"
@@ -92,7 +92,7 @@ class Timeline:
         if self._loaded is None:
             try:
                 self._loaded = self._records()
-            except _ROTTEN:
+            except _BAD_ROW:
                 self._derived.forget_everything()
                 self._loaded = self._records()
         return self._loaded
@@ -134,7 +134,7 @@ class Timeline:
     def newest_here(self, accept: Callable[[Record], bool] = lambda record: True) -> Record | None:
         """This place's newest that is accepted; nearly always one of the last tells."""
         found = self._indexed(f"WHERE instr(summary, ?) ORDER BY sequence DESC LIMIT {_LAST}",
-                              (_said(self.place),)) or []
+                              (_place_as_json(self.place),)) or []
         for record in found:
             if record.place == self.place and accept(record):
                 return record
@@ -142,7 +142,7 @@ class Timeline:
             return None
         return next((r for r in reversed(self.all()) if r.place == self.place and accept(r)), None)
 
-    def at(self, sequence: int) -> Record | None:
+    def with_sequence(self, sequence: int) -> Record | None:
         found = self._indexed("WHERE sequence=?", (sequence,)) or self.all()
         return next((record for record in found if record.sequence == sequence), None)
 
@@ -168,8 +168,8 @@ class Timeline:
         rows = self._derived.query(f"SELECT name, stamp, summary FROM records {which}", values)
         try:
             if all(self.files.stamp(name) == stamp for name, stamp, _ in rows):
-                return [_sound(Record(quickjson.loads(summary))) for _, _, summary in rows]
-        except _ROTTEN:
+                return [_checked(Record(quickjson.loads(summary))) for _, _, summary in rows]
+        except _BAD_ROW:
             pass  # looking at all of them finds that, too, and mends it
         return None
 
@@ -188,7 +188,7 @@ class Timeline:
         """All of them, newest first."""
         try:
             return self._briefs()
-        except _ROTTEN:
+        except _BAD_ROW:
             self._derived.forget_everything()
             return self._briefs()
 
@@ -234,14 +234,14 @@ class Timeline:
         return records
 
 
-def _sound(record: Record) -> Record:
-    """Raises one of `_ROTTEN` where the index holds no record."""
+def _checked(record: Record) -> Record:
+    """Raises one of `_BAD_ROW` where the index holds no record."""
     if not isinstance(record.sequence + 0, int) or not isinstance(record.kind + record.place, str):
         raise ValueError
     return record
 
 
-def _said(place: str) -> str:
+def _place_as_json(place: str) -> str:
     """How a record in the index says its place."""
     return f'"place": {quickjson.dumps(place)}'
 

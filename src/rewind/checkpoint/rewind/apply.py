@@ -57,7 +57,7 @@ def apply(state: State, request: Request, *, shown: Plan | None = None, digest: 
         _refuse_unfinished(state, found)
         act = _ApplyOperation(state, found, force, progress)
         act.check()
-        expected = None if force else lambda code: _refuse_other(found, shown, digest, code)
+        expected = None if force else lambda code: _refuse_changed_plan(found, shown, digest, code)
         return act.restore_code(expected) if found.code else act.restore_conversation_alone(expected)
 
 
@@ -79,8 +79,9 @@ def _refuse_unfinished(state: State, found: Destination) -> None:
         raise RewindInterrupted(finish=finish_command(half_done))
 
 
-def _refuse_other(found: Destination, shown: Plan | None, digest: str, code: RestorePlan | None) -> None:
-    """Where a person has seen a plan, what would be done now is compared with it once."""
+def _refuse_changed_plan(found: Destination, shown: Plan | None, digest: str,
+                         code: RestorePlan | None) -> None:
+    """If a person has seen a plan, compare it once with what would be done now."""
     wanted = shown.digest if shown else digest
     if not wanted or wanted == digest_of(found, code):
         return
@@ -191,7 +192,7 @@ class _ApplyOperation:
     def _ensure_backup(self, staged: StagedRestore) -> str:
         """The checkpoint that holds the code as it is now: the one that the project stands on, or a backup.
         The way back of a killed operation is the state before it first began."""
-        kept = outside.keep_present(self.state, self.effects, bool(self.found.resumes))
+        kept = outside.store_current_content(self.state, self.effects, bool(self.found.resumes))
         same = self.current and self.current.tree == staged.draft.snapshot.root
         if kept or (staged.plan.changes and not same):
             self.outcome.backup = self._write_backup(staged, kept)
@@ -251,7 +252,7 @@ class _ApplyOperation:
         """On conversations, as the log will have them."""
         if self.conversation is None:
             return []
-        return self.conversation.done if result == ops.DONE else self.conversation.came_to_be()
+        return self.conversation.done if result == ops.DONE else self.conversation.done_despite_failure()
 
     def _restore_conversation(self) -> None:
         if self.conversation:

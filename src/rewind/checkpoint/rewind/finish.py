@@ -8,7 +8,7 @@ from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.destination import Destination
 from rewind.checkpoint.rewind.effects.kind import OUTSIDE
-from rewind.checkpoint.rewind.files.code_to_restore import CodeToRestore, whole
+from rewind.checkpoint.rewind.files.code_to_restore import CodeToRestore, intact_record
 from rewind.checkpoint.rewind.target import Request
 from rewind.errors import CheckpointNotFound, NoRestoreToUndo
 
@@ -25,7 +25,7 @@ def finish(state: State, request: Request, op: Operation) -> Destination:
         left = step.checkpoint if step else ""
         if op.command in (ops.REVERT, ops.APPLY, ops.ADOPT):
             left = op.here_before  # what goes was there before, and goes although it is ignored
-        found.code = CodeToRestore(kept(state, op.checkpoint), op.paths, whole(state, left),
+        found.code = CodeToRestore(needed_record(state, op.checkpoint), op.paths, intact_record(state, left),
                                    request.skip_missing)
     if op.command in (ops.UNDO_RESTORE, ops.REDO):
         found.effects = op.effects
@@ -38,7 +38,7 @@ def finish(state: State, request: Request, op: Operation) -> Destination:
     return found
 
 
-def kept(state: State, name: str) -> Record:
+def needed_record(state: State, name: str) -> Record:
     try:
         return state.files.read(name)
     except CheckpointNotFound:

@@ -91,9 +91,9 @@ def make_plan(state: State, request: Request, *, force: bool = False) -> Plan:
             by_id = {op.id: op for op in state.operations().all}
             plan.intention = intention(found.undoes, found.redoes, by_id)
         if found.conversation or found.effects:
-            from rewind.checkpoint.rewind.conversation.carry_out import announce
+            from rewind.checkpoint.rewind.conversation.carry_out import preview_notes
 
-            plan.notes += announce(state, found)
+            plan.notes += preview_notes(state, found)
         return plan
 
 

@@ -35,7 +35,7 @@ def resolve(state: State, request: Request) -> Destination:
         outside.add(state, found)
     for effect in found.effects if found.resumes is None else ():
         if effect.get("kind") == OUTSIDE:
-            outside.renew(effect)
+            outside.compare_with_disk(effect)
     found.notes = [note for note in found.notes if note]
     return found
 

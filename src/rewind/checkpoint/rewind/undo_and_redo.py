@@ -8,10 +8,10 @@ from rewind.checkpoint.log import operations as ops
 from rewind.checkpoint.log.lineage import here, is_ordinary, lineage
 from rewind.checkpoint.records.source import Source, between
 from rewind.checkpoint.rewind.destination import Destination
-from rewind.checkpoint.rewind.files.code_to_restore import CodeToRestore, whole
+from rewind.checkpoint.rewind.files.code_to_restore import CodeToRestore, intact_record
 from rewind.checkpoint.rewind.files.left_alone import LeftAlone
 from rewind.checkpoint.rewind.files.plan_code import first_that_differs, unsaved
-from rewind.checkpoint.rewind.finish import finish, kept
+from rewind.checkpoint.rewind.finish import finish, needed_record
 from rewind.errors import NoRestoreToUndo, NotAStep, NothingToRedo, NothingToUndo, UnsavedEdits
 from rewind.snapshot.trees.tree import DIR
 
@@ -60,7 +60,7 @@ def before_operation(state: State, request: Request, target: targets.BeforeOpera
     if half_done and half_done.command == ops.UNDO_RESTORE and not named:
         return finish(state, request, half_done)
     undone = _steps_to_undo(state, operations, named)
-    again = _again(state, request, undone)
+    again = _repetition_of_failed(state, request, undone)
     if again:
         return again
     found = Destination(ops.UNDO_RESTORE, request)
@@ -69,13 +69,14 @@ def before_operation(state: State, request: Request, target: targets.BeforeOpera
     if code:
         paths = None if any(op.paths is None for op in code) else sorted(
             {path for op in code for path in op.paths or ()})
-        found.code = CodeToRestore(kept(state, code[0].before), paths, whole(state, code[-1].checkpoint))
+        found.code = CodeToRestore(needed_record(state, code[0].before), paths,
+                                   intact_record(state, code[-1].checkpoint))
         found.notes += _made_since(state, code[0])
     found.effects = _inverse_effects(state, found.undoes)
     return found
 
 
-def _again(state: State, request: Request, undone: list[Operation]) -> Destination | None:
+def _repetition_of_failed(state: State, request: Request, undone: list[Operation]) -> Destination | None:
     """Taking these back once more, where the last operation did that and failed in part. To a step in the
     other direction the two are one: what the first came to do is noted again, and the way back is the state
     before it."""
@@ -112,13 +113,13 @@ def _subject(effect: Effect) -> object:
 def undo_target(state: State, operations: ops.Operations) -> Operation | None:
     """What `undo-restore` takes back, of what still leaves something to take back."""
     return next((op for op in operations.to_undo() if op.ended is None or op.before
-                 or _leaves_something(state, op)), None)
+                 or _is_worth_undoing(state, op)), None)
 
 
-def _leaves_something(state: State, op: Operation) -> bool:
-    from rewind.checkpoint.rewind.effects.effects import leaves_something
+def _is_worth_undoing(state: State, op: Operation) -> bool:
+    from rewind.checkpoint.rewind.effects.effects import is_worth_undoing
 
-    return any(leaves_something(state, effect) for effect in op.effects)
+    return any(is_worth_undoing(state, effect) for effect in op.effects)
 
 
 def _steps_to_undo(state: State, operations: ops.Operations, named: str) -> list[Operation]:
@@ -154,13 +155,14 @@ def before_undo(state: State, request: Request, target: targets.BeforeUndo) -> D
     op = redo_target(state, operations)
     if op is None:
         raise NothingToRedo()
-    again = _again(state, request, [op])
+    again = _repetition_of_failed(state, request, [op])
     if again:
         return again
     found = Destination(ops.REDO, request)
     found.redoes = op
     if op.before:
-        found.code = CodeToRestore(kept(state, op.before), op.paths, whole(state, op.checkpoint))
+        found.code = CodeToRestore(needed_record(state, op.before), op.paths,
+                                   intact_record(state, op.checkpoint))
     found.effects = _inverse_effects(state, [op])
     return found
 
@@ -183,7 +185,8 @@ def refuse_unsaved(state: State, found: Destination, plan: RestorePlan, snapshot
     the operation that is taken back."""
     if found.command != ops.REDO or found.code is None or (found.resumes and found.resumes.ended is None):
         return
-    since = whole(state, found.redoes.checkpoint) if found.redoes and found.code.paths else here(state)
+    of_paths = found.redoes if found.code.paths else None
+    since = intact_record(state, of_paths.checkpoint) if of_paths else here(state)
     last = next(reversed(state.operations().mine()), None)
     # What the last operation could not do is no edit: repeating it may do it.
     undone = {os.fsencode(path) for path in (last.ended or {}).get("remaining") or ()} if last else set()
@@ -192,7 +195,7 @@ def refuse_unsaved(state: State, found: Destination, plan: RestorePlan, snapshot
         # Nor is what an interrupted operation came to do before it was killed; directories get their modes
         # last.
         for name in (last.before, last.checkpoint):
-            edited = {edit.path for edit in unsaved(state, plan, snapshot, whole(state, name))
+            edited = {edit.path for edit in unsaved(state, plan, snapshot, intact_record(state, name))
                       if edit.action != "chmod" or not edit.target or edit.target.kind != DIR}
             paths = [path for path in paths if path in edited]
     if since and paths:

@@ -45,27 +45,28 @@ class Saved:
 def save(state: State, description: str = "", *, kind: str = "manual", if_changed: bool = False,
          trigger: Trigger | None = None, session: SessionFile | None = None,
          find_session: bool = True, wait: float = 10.0, progress: Progress | None = None,
-         first: Callable[[], None] | None = None, moment: Moment | None = None,
-         outside: list[str] | None = None, captured: Callable[[], None] | None = None,
-         then: Callable[[Draft], None] | None = None) -> Saved:
-    """The conversation is that of `session`, else the current one if it is to be looked for. `first` is
-    called as soon as the lock is had, `captured` when all that the checkpoint consists of has been read, and
-    `then` before the lock is let go, for more records of the same snapshot; what is made after `moment` is
-    late. `outside` are files that the agent is about to edit, and that lie outside the project."""
+         when_locked: Callable[[], None] | None = None, moment: Moment | None = None,
+         outside: list[str] | None = None, when_read: Callable[[], None] | None = None,
+         before_unlock: Callable[[Draft], None] | None = None) -> Saved:
+    """The conversation is that of `session`, else the current one if `find_session`. `when_locked` is called
+    once this process has the lock, `when_read` once everything that the checkpoint consists of has been read,
+    and `before_unlock`, which may make more records of the same snapshot, before the lock is released. A
+    checkpoint whose files were read after `moment` is late. `outside` are files outside the project that the
+    agent is about to edit."""
     is_late, end = False, None
     # What only grows can be read up to here afterwards.
-    waits = captured is not None and (session is None or session.profile.kind == TREE)
+    waits = when_read is not None and (session is None or session.profile.kind == TREE)
 
     def all_read() -> None:
         nonlocal is_late, end
         is_late = moment is not None and moment.is_over()
         end = _size_of(session) if session and waits else None
-        if captured:
-            captured()
+        if when_read:
+            when_read()
 
     with locked(state, "save", wait):
-        if first:
-            first()
+        if when_locked:
+            when_locked()
         # Before the project is looked at, which may take longer than the agent's tool waits.
         kept = _keep_outside(state, outside, moment) if outside else {}
         # What is kept by now is in no checkpoint yet, and a collection could take it for unused.
@@ -83,8 +84,8 @@ def save(state: State, description: str = "", *, kind: str = "manual", if_change
             if is_late or draft.snapshot.is_late:
                 trigger = {**(trigger or {}), "late": True}
             saved = Saved(_record(state, draft, kind, description, trigger, conversation, kept), True, note)
-            if then:
-                then(draft)
+            if before_unlock:
+                before_unlock(draft)
         finally:
             draft.close()
         chore = _due(state)

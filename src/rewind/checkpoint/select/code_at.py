@@ -43,13 +43,13 @@ class PromptAt:
     """What a prompt is known by: its place, the keys that hooks saw, its time, its text."""
 
     def __init__(self, offset: int, join: object, first_tool: str | None, stamp: object,
-                 text: str = "", since: object = None) -> None:
+                 text: str = "", previous_stamp: object = None) -> None:
         self.offset = offset
         self.join = join
         self.first_tool = first_tool
         self.stamp = stamp
         self.text = text
-        self.since = since  # the time of the prompt before, where no key is seen by hooks
+        self.previous_stamp = previous_stamp  # the time of the prompt before, where no key is seen by hooks
 
 
 def prompt_of(turn: TurnText) -> PromptAt:
@@ -118,7 +118,7 @@ class SessionCode:
                     self._meanwhile.setdefault(trigger.get("promptId"), []).append(record)
             elif trigger.get("event") == "PreToolUse":
                 self._by_tool[trigger.get("toolUseId")] = record
-        self._near = [[r for r in self.records if session_of(r) == id]
+        self._by_session = [[r for r in self.records if session_of(r) == id]
                       for id in session_and_ancestors(state, session.session_id)]
         self._places: dict[str, int | None] = {}
 
@@ -153,10 +153,10 @@ class SessionCode:
     def _of_moment(self, prompt: PromptAt) -> Record | None:
         """Where hooks see no key of a prompt: the last one before it that says the same, and that no other
         prompt came after."""
-        until, since = seconds_of(prompt.stamp), seconds_of(prompt.since)
+        until, since = seconds_of(prompt.stamp), seconds_of(prompt.previous_stamp)
         if until is None:
             return None
-        for records in self._near:
+        for records in self._by_session:
             for record in reversed(records):
                 if (record.trigger.get("event") == "UserPromptSubmit" and record.created <= until
                         and _says(record, prompt.text)):
@@ -165,10 +165,10 @@ class SessionCode:
 
     def _last_before(self, boundary: int) -> Record | None:
         """The newest whose place in this very conversation is before the prompt, and on its branch."""
-        if not any(self._near):
+        if not any(self._by_session):
             return None
         with open_conversation(self.session.path, self.session.profile) as file:
-            for records in self._near:
+            for records in self._by_session:
                 for record in reversed(records):
                     if noted_place(record) > boundary + _SLACK:
                         continue
@@ -193,7 +193,7 @@ class SessionCode:
 
     def after_last(self, prompt: PromptAt) -> CodeAt | None:
         """The code as the last turn left it: the newest checkpoint that was made once it was over."""
-        own = self._near[0] if self._near else []
+        own = self._by_session[0] if self._by_session else []
         with open_conversation(self.session.path, self.session.profile) as file:
             for record in list(reversed(own))[:_LATEST]:
                 if str(record.trigger.get("event") or "") not in _AFTER_A_TURN:
@@ -226,7 +226,7 @@ class SessionCode:
 
     def newest(self) -> Record | None:
         """The latest checkpoint of this very session."""
-        return self._near[0][-1] if self._near and self._near[0] else None
+        return self._by_session[0][-1] if self._by_session and self._by_session[0] else None
 
 
 def last_past_sequences(state: State) -> dict[str, int]:

@@ -92,7 +92,7 @@ def _of_word(state: State, word: str) -> Record:
 
 
 def _numbered(state: State, text: str) -> Record:
-    found = state.timeline.at(int(text)) if len(text) < 19 else None
+    found = state.timeline.with_sequence(int(text)) if len(text) < 19 else None
     if found:
         return found
     if len(text) >= SHORTEST_PREFIX:

@@ -56,7 +56,7 @@ def collect_these(state: State, names: list[str], force: bool, wait: float,
                   progress: Progress | None = None) -> Collected:
     """Those that a person named, which was checked already."""
     with Lock(state.project.path(GC_LOCK), "gc", wait):
-        return _Chosen(state, names, force, wait, progress).run()
+        return _CollectionOfNamed(state, names, force, wait, progress).run()
 
 
 class _Collection:
@@ -92,7 +92,7 @@ class _Collection:
     # what goes, and what the others need
 
     def _look(self) -> None:
-        self.state.look_again()
+        self.state.refresh()
         self.log = self._log()
         self.chosen = self._choose()
         records = self._records()
@@ -224,7 +224,7 @@ class _Collection:
         return False
 
 
-class _Chosen(_Collection):
+class _CollectionOfNamed(_Collection):
     """The checkpoints that a person named, and no others."""
 
     def __init__(self, state: State, names: list[str], force: bool, wait: float,

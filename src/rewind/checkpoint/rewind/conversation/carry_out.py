@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from rewind.checkpoint.log.line import Effect, WhereCut
 
 
-def announce(state: State, found: Destination) -> list[str]:
+def preview_notes(state: State, found: Destination) -> list[str]:
     """What would be done to conversations, in words; what would be refused is refused, or said."""
-    notes = effects.announce(state, found.effects)
+    notes = effects.preview_notes(state, found.effects)
     if found.conversation and found.in_place and not found.start_anew:
         check_in_session_directory(found.conversation.profile, found.conversation.original)
         try:
@@ -84,7 +84,7 @@ class Conversation:
             found["root"] = plan.fork_place.root
         return found
 
-    def came_to_be(self) -> list[Effect]:
+    def done_despite_failure(self) -> list[Effect]:
         """After a failure: what was done, and what is done by its files, although a last call failed."""
         named = [(one.get("kind"), one.get("path")) for one in self.done]
         return self.done + [one for one in self.effects if (one.get("kind"), one.get("path")) not in named

@@ -55,7 +55,7 @@ def _before_prompts(state: State, request: Request, target: targets.BeforePrompt
     half_done = state.operations().interrupted()
     if half_done and half_done.command == ops.BACK and half_done.begun.get("request") == request.key():
         return finish(state, request, half_done)
-    looks = _Looks(n, request.wants_code)
+    looks = _CutPoints(n, request.wants_code)
     chosen = choose_session(state, target.session, with_prompt=True, has_prompt=looks.has_prompt)
     session = chosen.session
     try:
@@ -69,7 +69,7 @@ def _before_prompts(state: State, request: Request, target: targets.BeforePrompt
     return found
 
 
-class _Look:
+class _CutPoint:
     """Where a transcript is cut, and what the first prompt that is taken back is known by."""
 
     def __init__(self, boundary: BoundaryResult, prompt: PromptAt | None) -> None:
@@ -77,13 +77,13 @@ class _Look:
         self.prompt = prompt  # None where the code is not asked for
 
 
-class _Looks:
+class _CutPoints:
     """One look at each transcript that may be meant: finding a prompt in it is finding where to cut it."""
 
     def __init__(self, n: int, wants_code: bool) -> None:
         self._n = n
         self._wants_code = wants_code
-        self._found: dict[str, _Look] = {}
+        self._found: dict[str, _CutPoint] = {}
 
     def has_prompt(self, session: SessionFile) -> bool:
         try:
@@ -94,19 +94,19 @@ class _Looks:
             return False
         return True
 
-    def at(self, session: SessionFile) -> _Look:
+    def at(self, session: SessionFile) -> _CutPoint:
         if session.path not in self._found:
             with open_conversation(session.path, session.profile) as file:
                 boundary = boundary_in(file, self._n, session.profile)
-                self._found[session.path] = _look(file, session.profile, boundary, self._wants_code)
+                self._found[session.path] = _cut_point(file, session.profile, boundary, self._wants_code)
         return self._found[session.path]
 
 
-def _look(file: BinaryIO, profile: Profile, boundary: BoundaryResult, wants_code: bool) -> _Look:
-    return _Look(boundary, prompt_at(file, profile, boundary.prompts[0].offset) if wants_code else None)
+def _cut_point(file: BinaryIO, profile: Profile, boundary: BoundaryResult, wants_code: bool) -> _CutPoint:
+    return _CutPoint(boundary, prompt_at(file, profile, boundary.prompts[0].offset) if wants_code else None)
 
 
-def _add_boundary(state: State, found: Destination, session: SessionFile, look: _Look) -> None:
+def _add_boundary(state: State, found: Destination, session: SessionFile, look: _CutPoint) -> None:
     request, profile, boundary = found.request, session.profile, look.boundary
     found.boundary, found.prompts = boundary.boundary, boundary.prompts
     if look.prompt:
@@ -190,14 +190,14 @@ def _refuse_compacted(profile: Profile, index: TurnIndex, row: Row) -> None:
         raise CompactedAway(agent=profile.title)
 
 
-def _before_row(session: SessionFile, dropped: list[Row], resumable: bool, wants_code: bool) -> _Look:
+def _before_row(session: SessionFile, dropped: list[Row], resumable: bool, wants_code: bool) -> _CutPoint:
     """Cut where the first dropped prompt begins; its parent is what the agent goes on from."""
     profile = session.profile
     prompts = [Prompt(row.prompt, row.offset, row.uuid, row.stamp) for row in dropped]
     with open_conversation(session.path, profile) as file:
         start = kind_of(profile).start_of_prompt(file, profile, dropped[0].offset)
         cut = Cut(start, _parent_of(file, profile, dropped[0])).marked(file)
-        return _look(file, profile, BoundaryResult(cut, prompts, resumable), wants_code)
+        return _cut_point(file, profile, BoundaryResult(cut, prompts, resumable), wants_code)
 
 
 def _parent_of(file: BinaryIO, profile: Profile, row: Row) -> str | None:

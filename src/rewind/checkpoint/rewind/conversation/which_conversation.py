@@ -7,7 +7,7 @@ from rewind.checkpoint.conversations.bring_back import (
     ConversationPlan,
     ForkPlace,
     plan_of_record,
-    size_and_stamp_of,
+    size_header_and_mtime,
 )
 from rewind.checkpoint.log import operations as ops
 from rewind.checkpoint.log.operations import Operation
@@ -53,7 +53,7 @@ def finish_conversation(state: State, found: Destination, op: Operation) -> None
         if effect.get("kind") != OUTSIDE and was_done(effect):
             path = str(effect.get("path"))
             # Noted again, so that undoing this takes it back.
-            found.effects.append({**effect, **size_and_stamp_of(str(effect["path"]))})
+            found.effects.append({**effect, **size_header_and_mtime(str(effect["path"]))})
             found.notes.append("The conversation was brought back before the interruption:"
                                f" {effect.get('sessionId') or session_id_of(path, profile)}")
             return

@@ -134,7 +134,7 @@ class _Directory(EffectKind):
 
 
 class Rmdir(_Directory):
-    def announce(self, state: State, effect: Effect) -> list[str]:
+    def preview_notes(self, state: State, effect: Effect) -> list[str]:
         folder = effect["dir"]
         return [f"Would remove the fork's directory: {folder}"] if os.path.isdir(str(folder)) else []
 
@@ -152,7 +152,7 @@ class Rmdir(_Directory):
 
 
 class Mkdir(_Directory):
-    def announce(self, state: State, effect: Effect) -> list[str]:
+    def preview_notes(self, state: State, effect: Effect) -> list[str]:
         return [f"Would bring the fork's directory back: {effect['dir']}"]
 
     def do(self, state: State, effect: Effect, done: EffectsResult) -> Effect | None:

@@ -52,8 +52,8 @@ def was_done(effect: Effect) -> bool:
     return _kind(effect).was_done(effect)
 
 
-def leaves_something(state: State, effect: Effect) -> bool:
-    return _kind(effect).leaves_something(state, effect)
+def is_worth_undoing(state: State, effect: Effect) -> bool:
+    return _kind(effect).is_worth_undoing(state, effect)
 
 
 def check(state: State, effects: list[Effect], force: bool) -> None:
@@ -65,9 +65,9 @@ def check(state: State, effects: list[Effect], force: bool) -> None:
                                                    " lost when that client continues.")
 
 
-def announce(state: State, effects: list[Effect]) -> list[str]:
+def preview_notes(state: State, effects: list[Effect]) -> list[str]:
     """What doing them would do, in words."""
-    return [text for effect in effects for text in _kind(effect).announce(state, effect)]
+    return [text for effect in effects for text in _kind(effect).preview_notes(state, effect)]
 
 
 def do(state: State, effects: list[Effect], done: EffectsResult) -> None:

@@ -47,7 +47,7 @@ class _Present(EffectKind):
                 "trash": free_name(state, str(effect.get("sessionId")), lay if is_session_id(lay) else "",
                                    lies)}
 
-    def leaves_something(self, state: State, effect: Effect) -> bool:
+    def is_worth_undoing(self, state: State, effect: Effect) -> bool:
         return os.path.lexists(str(effect.get("path")))  # somebody may have removed it
 
 
@@ -57,7 +57,7 @@ class Fork(_Present):
     def was_done(self, effect: Effect) -> bool:
         return os.path.lexists(str(effect.get("path")))
 
-    def announce(self, state: State, effect: Effect) -> list[str]:
+    def preview_notes(self, state: State, effect: Effect) -> list[str]:
         return ([f"Would bring the backup back as a fork, because the session went on: {effect['original']}"]
                 if effect.get("of") else [])
 
@@ -77,7 +77,7 @@ class Fork(_Present):
 
 
 class Untrash(_Present):
-    def announce(self, state: State, effect: Effect) -> list[str]:
+    def preview_notes(self, state: State, effect: Effect) -> list[str]:
         session = str(effect.get("sessionId"))
         there = holds(state, effect) or os.path.lexists(str(effect.get("path")))
         return [f"Would bring the fork back: {session}" if there else _GONE + session]
@@ -98,10 +98,10 @@ class Trash(EffectKind):
     def inverse(self, state: State, effect: Effect, chosen: list[Effect]) -> Effect | None:
         return {**effect, "kind": UNTRASH}
 
-    def leaves_something(self, state: State, effect: Effect) -> bool:
+    def is_worth_undoing(self, state: State, effect: Effect) -> bool:
         return holds(state, effect) or os.path.lexists(str(effect.get("path")))
 
-    def announce(self, state: State, effect: Effect) -> list[str]:
+    def preview_notes(self, state: State, effect: Effect) -> list[str]:
         if not os.path.lexists(str(effect.get("path"))):
             return []
         session = str(effect.get("sessionId"))

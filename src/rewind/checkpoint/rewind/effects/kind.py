@@ -46,14 +46,14 @@ class EffectKind:
         True where turning it around does nothing if nothing was done."""
         return True
 
-    def leaves_something(self, state: State, effect: Effect) -> bool:
+    def is_worth_undoing(self, state: State, effect: Effect) -> bool:
         """Whether taking this back would do anything."""
         return True
 
     def why_refused(self, state: State, effect: Effect) -> str | None:
         return None
 
-    def announce(self, state: State, effect: Effect) -> list[str]:
+    def preview_notes(self, state: State, effect: Effect) -> list[str]:
         """What doing it would do, in words."""
         return []
 

@@ -15,10 +15,10 @@ from rewind.checkpoint.records.outside import (
     fields,
     from_json,
     has_kept,
-    identity,
     kept_outside,
     may_be_kept,
     read_outside_file,
+    user_and_machine,
 )
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.effects.kind import OUTSIDE, EffectKind, EffectsResult
@@ -50,10 +50,10 @@ def add(state: State, found: Destination) -> None:
         return
     if not (found.request.outside or has_kept(state.project.home)):
         return
-    wanted, strangers = _as_at(state, found.record)
-    effect: Effect = {"kind": OUTSIDE, "by": identity(state.project.home) if wanted else "",
+    wanted, strangers = _files_at(state, found.record)
+    effect: Effect = {"kind": OUTSIDE, "by": user_and_machine(state.project.home) if wanted else "",
                       "files": [{"path": os.fsdecode(one.path), "after": one.to_json()} for one in wanted]}
-    renew(effect)
+    compare_with_disk(effect)
     if found.request.outside:
         found.effects += [effect] if effect["files"] else []
         found.notes += [_STRANGERS] if strangers else []
@@ -64,12 +64,12 @@ def add(state: State, found: Destination) -> None:
                            " --outside brings them back")
 
 
-def _as_at(state: State, record: Record) -> tuple[list[KeptFile], int]:
+def _files_at(state: State, record: Record) -> tuple[list[KeptFile], int]:
     """Each file as it was at a checkpoint; and how many somebody else kept."""
     wanted: dict[bytes, KeptFile] = {}
     strangers: set[bytes] = set()
     later = [r for r in state.timeline.with_field(FIELD, record.sequence) if r.place == state.place]
-    mine = identity(state.project.home) if later else ""
+    mine = user_and_machine(state.project.home) if later else ""
     for one in later:
         for kept in kept_outside(one):
             if one.data.get(MADE_BY) == mine:
@@ -79,7 +79,7 @@ def _as_at(state: State, record: Record) -> tuple[list[KeptFile], int]:
     return [kept for kept in wanted.values() if not kept.skipped], len(strangers - wanted.keys())
 
 
-def renew(effect: Effect) -> None:
+def compare_with_disk(effect: Effect) -> None:
     """Look at the files as they are: what there is to do, and what each holds before."""
     files: list[ChangedOutside] = []
     for one in _files(effect):
@@ -117,7 +117,7 @@ def key(effects: Iterable[Effect]) -> list[Any]:
     return [effect["files"] for effect in effects if effect.get("kind") == OUTSIDE]
 
 
-def _announced(effect: Effect) -> list[str]:
+def _in_words(effect: Effect) -> list[str]:
     files = changes([effect])
     deleted = sum(sign == "-" for sign, _ in files)
     parts = [f"{plural(len(files) - deleted, 'file')} written"] if len(files) > deleted else []
@@ -127,7 +127,7 @@ def _announced(effect: Effect) -> list[str]:
 
 # before and while it is done
 
-def keep_present(state: State, effects: list[Effect], resumed: bool) -> Outside:
+def store_current_content(state: State, effects: list[Effect], resumed: bool) -> Outside:
     """Store what the files hold now: fields for the backup, without which nothing is written. Of an operation
     that was killed, what was there before stays what its log says. The caller holds the lock."""
     kept: dict[bytes, KeptFile] = {}
@@ -141,7 +141,7 @@ def keep_present(state: State, effects: list[Effect], resumed: bool) -> Outside:
     return fields(state.project.home, list(kept.values()))
 
 
-def _bring(state: State, one: ChangedOutside) -> list[str]:
+def _restore_file(state: State, one: ChangedOutside) -> list[str]:
     wanted = from_json(one["after"])
     if wanted is None:
         return []
@@ -184,15 +184,15 @@ class OutsideFiles(EffectKind):
             for one in _files(effect) if from_json(one.get("before"))]
         return {**effect, "files": [one for one in turned if not one["after"].get("skipped")]}
 
-    def announce(self, state: State, effect: Effect) -> list[str]:
-        return _announced(effect)
+    def preview_notes(self, state: State, effect: Effect) -> list[str]:
+        return _in_words(effect)
 
     def do(self, state: State, effect: Effect, done: EffectsResult) -> Effect | None:
-        if effect.get("by") != identity(state.project.home):
+        if effect.get("by") != user_and_machine(state.project.home):
             done.lacking = True
             done.notes.append(_STRANGERS)
             return None
-        failed = [text for one in _files(effect) for text in _bring(state, one)]
+        failed = [text for one in _files(effect) for text in _restore_file(state, one)]
         done.lacking |= bool(failed)
-        done.notes += _announced(effect) + failed
+        done.notes += _in_words(effect) + failed
         return effect

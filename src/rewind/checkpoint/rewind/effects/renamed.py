@@ -21,7 +21,7 @@ class Rename(EffectKind):
             turned["titleBefore"], turned["titleAfter"] = effect["titleAfter"], effect.get("titleBefore")
         return turned
 
-    def announce(self, state: State, effect: Effect) -> list[str]:
+    def preview_notes(self, state: State, effect: Effect) -> list[str]:
         return [f"Would rename the fork to \"{effect.get('after') or ''}\": {effect.get('sessionId')}"]
 
     def do(self, state: State, effect: Effect, done: EffectsResult) -> Effect | None:

@@ -10,8 +10,8 @@ from rewind.checkpoint.conversations.bring_back import (
     BACKUPS,
     check_in_session_directory,
     free_backup_name,
-    size_and_stamp_of,
-    stamp_of,
+    size_and_mtime,
+    size_header_and_mtime,
 )
 from rewind.checkpoint.conversations.trash import move_file
 from rewind.checkpoint.conversations.which_session import recorded_session
@@ -87,10 +87,10 @@ class Swap(_Replaced):
         recorded = recorded_session(state, session)
         reason = why_open(profile, session, path, recorded)
         # Its age alone says nothing if it is as we left it.
-        as_made = not os.path.lexists(path) or effect.get("made") == stamp_of(path)
+        as_made = not os.path.lexists(path) or effect.get("made") == size_and_mtime(path)
         return reason if reason and (is_open(profile, session, recorded) or not as_made) else None
 
-    def announce(self, state: State, effect: Effect) -> list[str]:
+    def preview_notes(self, state: State, effect: Effect) -> list[str]:
         if self.was_done(effect):
             return []
         refused = self.why_refused(state, effect)
@@ -107,7 +107,7 @@ class Swap(_Replaced):
             if backup and (os.path.dirname(backup) != state.project.path(BACKUPS) or os.path.islink(backup)):
                 raise NotAFork(path=backup)
         if same_bytes(path, put) if put else not os.path.lexists(path):
-            return {**effect, **(size_and_stamp_of(path) if put else {})}  # killed after this was done
+            return {**effect, **(size_header_and_mtime(path) if put else {})}  # killed after this was done
         if put and not os.path.lexists(put):
             done.lacking = True
             done.notes.append(_BACKUP_GONE + put)
@@ -121,7 +121,7 @@ class Swap(_Replaced):
                 put_back(put, path, kept, lambda: None)
             done.notes.append("Swapped the transcript with its backup."
                                 + (f" What it held until now is in {kept}" if kept else ""))
-            return {**effect, **size_and_stamp_of(path)}
+            return {**effect, **size_header_and_mtime(path)}
         make_private_dir(state.project.path(BACKUPS))
         move_file(path, str(kept))  # there was no such file before
         done.notes.append(f"Moved the transcript away; it did not exist before. It is in {kept}")

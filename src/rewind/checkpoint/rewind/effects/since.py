@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rewind.agents.profile import Profile
 from rewind.agents.registry import profile_named
-from rewind.checkpoint.conversations.bring_back import stamp_of
+from rewind.checkpoint.conversations.bring_back import size_and_mtime
 from rewind.checkpoint.conversations.which_session import recorded_session
 from rewind.checkpoint.project.state import State
 from rewind.errors import RewindError
@@ -35,7 +35,7 @@ def fork_was_continued(state: State, fork: Effect | KnownFork) -> bool:
 def rewritten_session_was_continued(state: State, effect: Effect) -> bool:
     """Whether something was said in a rewritten transcript since."""
     path, backup = str(effect.get("path")), effect.get("backup")
-    if not os.path.lexists(path) or effect.get("made") == stamp_of(path):
+    if not os.path.lexists(path) or effect.get("made") == size_and_mtime(path):
         return False
     if "made" not in effect and backup and os.path.lexists(backup):
         # Of a process that was killed, and could not say what it made.

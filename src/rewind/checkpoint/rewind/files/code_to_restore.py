@@ -43,7 +43,7 @@ class CodeToRestore:
         return ""
 
 
-def incomplete(state: State, record: Record) -> CheckpointIncomplete | None:
+def incomplete_error(state: State, record: Record) -> CheckpointIncomplete | None:
     """What to say when a checkpoint cannot be restored because it is known to lack something."""
     missing = state.damage().checkpoints.get(record.name)
     lost = record.code.get("lost")
@@ -52,7 +52,7 @@ def incomplete(state: State, record: Record) -> CheckpointIncomplete | None:
     return CheckpointIncomplete(checkpoint=record.name, lacks=missing.text) if missing else None
 
 
-def whole(state: State, name: str) -> Record | None:
+def intact_record(state: State, name: str) -> Record | None:
     """A checkpoint by its name, if it is there and can be read."""
     try:
         record = state.files.read(name) if name else None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source
-from rewind.checkpoint.rewind.files.code_to_restore import incomplete
+from rewind.checkpoint.rewind.files.code_to_restore import incomplete_error
 from rewind.checkpoint.rewind.files.file_plan import RestorePlan, RestorePlanner
 from rewind.checkpoint.rewind.files.missing import leave_out_missing
 from rewind.errors import PathNotFound, RewindError, StoreDamaged
@@ -50,7 +50,7 @@ def write_elsewhere(state: State, record: Record, target: str, paths: list[bytes
         try:
             applier.prepare(plan.changes)
         except StoreDamaged as error:
-            raise incomplete(state, record) or error
+            raise incomplete_error(state, record) or error
         done = applier.run(plan.changes)
     if done.failed:
         path, reason = done.failed[0]
@@ -87,7 +87,7 @@ def _plan(state: State, source: Source, paths: list[bytes] | None,
     record = source.record
     source.skip_missing = left_out is not None
     if record.code.get("lost") and left_out is None:
-        raise incomplete(state, record) or AssertionError
+        raise incomplete_error(state, record) or AssertionError
 
     rules = state.rules()
     # What was captured of another place by an earlier version may be written elsewhere.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rewind.checkpoint.project.locked import release_store_lock
 from rewind.checkpoint.records.source import KeptPath, Source
-from rewind.checkpoint.rewind.files.code_to_restore import CodeToRestore, incomplete
+from rewind.checkpoint.rewind.files.code_to_restore import CodeToRestore, incomplete_error
 from rewind.checkpoint.rewind.files.file_plan import NOT_EMPTY, RestorePlan
 from rewind.checkpoint.rewind.files.kept_copies import StoreEverything, keep_copies, kept_note
 from rewind.checkpoint.rewind.files.plan_code import PATIENCE, planned
@@ -68,7 +68,7 @@ def stage_restore(state: State, source: Source, wanted: CodeToRestore, *, force:
             raise StoreDamaged(what=f"{wanted.record.name} is not whole")
         return _capture_and_stage(state, source, wanted, force, expected, progress)
     except StoreDamaged as error:
-        raise incomplete(state, wanted.record) or error
+        raise incomplete_error(state, wanted.record) or error
 
 
 def _capture_and_stage(state: State, source: Source, wanted: CodeToRestore, force: bool,
