@@ -15,8 +15,8 @@ from rewind.checkpoint.conversations.trash import (
     is_free,
     move_to_trash,
 )
+from rewind.checkpoint.rewind.effects.continued import fork_was_continued
 from rewind.checkpoint.rewind.effects.kind import TRASH, UNTRASH, EffectKind, EffectsResult
-from rewind.checkpoint.rewind.effects.since import fork_was_continued
 from rewind.errors import NotAFork
 from rewind.transcript.names import is_session_id
 from rewind.transcript.place.cut import Cut

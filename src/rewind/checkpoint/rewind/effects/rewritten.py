@@ -17,8 +17,8 @@ from rewind.checkpoint.conversations.trash import move_file
 from rewind.checkpoint.conversations.which_session import recorded_session
 from rewind.checkpoint.log.operations import FORK
 from rewind.checkpoint.project.unfinished import Unfinished
+from rewind.checkpoint.rewind.effects.continued import rewritten_session_was_continued
 from rewind.checkpoint.rewind.effects.kind import REWRITE, SWAP, EffectKind, EffectsResult
-from rewind.checkpoint.rewind.effects.since import rewritten_session_was_continued
 from rewind.errors import NotAFork
 from rewind.files import make_private_dir
 from rewind.transcript.kinds import kind_of

@@ -13,7 +13,7 @@ from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.rewind.files.code_to_restore import CodeToRestore
 from rewind.checkpoint.rewind.files.file_plan import RestorePlan
 from rewind.checkpoint.rewind.merge_turns.merged_source import MergedSource
-from rewind.checkpoint.rewind.merge_turns.which_spans import Merging
+from rewind.checkpoint.rewind.merge_turns.merging import Merging
 from rewind.checkpoint.rewind.target import Adopted, BroughtBack, Merge
 from rewind.checkpoint.save.capture import Draft
 from rewind.checkpoint.save.create import new_record, write_archive

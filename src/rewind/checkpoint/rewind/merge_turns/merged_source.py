@@ -9,7 +9,7 @@ from rewind.checkpoint.log import operations as ops
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import KeptPath, Source
-from rewind.checkpoint.rewind.merge_turns.which_spans import Merging
+from rewind.checkpoint.rewind.merge_turns.merging import Merging
 from rewind.checkpoint.select.spans import Span
 from rewind.errors import ChangedSincePlan, PathNotChanged
 from rewind.snapshot.merge.hunk_merge import HunkMerge
