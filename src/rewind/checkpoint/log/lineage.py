@@ -1,7 +1,7 @@
 """Where the project stands, and what each checkpoint came from.
 
-`here` is the checkpoint that the tree stands on, the line is the chain of parents from there. A hook asks for
-`here` alone, which the last line of the log and the newest record tell.
+`here` is the checkpoint that the tree stands on; the line is the chain of parents from there. A hook only
+needs `here`, for which the last line of the log and the newest record are enough.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def here(state: State) -> Record | None:
     if newest is None or not _is_own(state, newest):
         newest = state.timeline.newest_here(_can_be_here)
     if newest and newest.sequence > sequence:
-        return newest  # nearly always
+        return newest  # the usual case
     if name:
         try:
             return state.files.read(name)
@@ -38,7 +38,7 @@ def here(state: State) -> Record | None:
 
 
 def here_among(state: State, briefs: Sequence[Brief]) -> str:
-    """The name of `here`, for whoever has all of the checkpoints at hand, oldest first."""
+    """The name of `here`, for a caller that has all checkpoints already, oldest first."""
     name, sequence = _position_in_log(state)
     own = [b for b in briefs if b.place == state.place and is_ordinary(b) and b.event not in _RESULTS]
     if name and not (own and own[-1].sequence > sequence) and any(b.name == name for b in briefs):
@@ -57,7 +57,8 @@ def here_in_all_places(state: State) -> set[str]:
 
 
 def _position_in_log(state: State, place: str = "") -> tuple[str, int]:
-    """What the place's last operation says: where it led to, and the newest checkpoint at that moment."""
+    """What the last operation of a place says: the checkpoint that it led to, and the number of the newest
+    checkpoint at that moment."""
     log = state.known_operations(place)
     line = log.last if log else last_line(state.project.path(FILE), place or state.place)
     if line is None:
@@ -82,7 +83,7 @@ def _position_in_old_history(state: State) -> tuple[str, int]:
 
 
 def is_ordinary(record: Record | Brief) -> bool:
-    """Made by a person or a hook, of this project: neither a step's backup nor imported."""
+    """Whether a person or a hook made it in this project: it is neither a backup nor imported."""
     return record.kind != "backup" and not record.imported
 
 
@@ -95,16 +96,16 @@ def _is_own(state: State, record: Record) -> bool:
 
 
 def is_result(record: Record) -> bool:
-    """What `revert`, `apply` or `forks adopt` came to. The log says when the project stands there: a killed
-    process may have made it and nothing more."""
+    """Whether `revert`, `apply` or `forks adopt` made it. Only the log tells whether the project stands on
+    it, because a killed process may have made the checkpoint and nothing else."""
     return record.kind != "backup" and record.trigger.get("event") in _RESULTS
 
 
 class Lineage:
-    """The parents of all checkpoints of a project, for whoever walks along them."""
+    """The parents and children of all checkpoints of a project."""
 
     def __init__(self, records: list[Record], partial: frozenset[str] = frozenset()) -> None:
-        """`records` oldest first; `partial` are backups of steps that concerned some paths only."""
+        """`records` are the oldest first; `partial` are backups of operations on some paths only."""
         self.records = {record.name: record for record in records}
         self.parents = parents_of(records, partial)
         self.children: dict[str, list[str]] = {}
@@ -125,7 +126,7 @@ class Lineage:
             at = self.parent(at.name)
 
     def fork_points(self) -> set[str]:
-        """Checkpoints that more than one other came from. A backup that nothing came from is no line."""
+        """Checkpoints with more than one child. A backup without children does not count as a child."""
         def counts(name: str) -> bool:
             return self.records[name].kind != "backup" or name in self.children
 
@@ -134,7 +135,7 @@ class Lineage:
 
 def parents_of(records: Sequence[Record | Brief],
                partial: frozenset[str] = frozenset()) -> dict[str, str | None]:
-    """What each came from, `records` oldest first."""
+    """The parent of each checkpoint; `records` are the oldest first."""
     known = {record.name for record in records}
     found: dict[str, str | None] = {}
     positions: dict[str, str | None] = {}  # by place
@@ -151,7 +152,7 @@ def _parent(record: Record | Brief, positions: dict[str, str | None], known: set
     parent = record.parent if record.version >= FORMAT else positions.get(record.place)
     if parent is None or parent in known:
         return parent
-    return positions.get(record.place)  # it is gone: what came before in time is the best guess
+    return positions.get(record.place)  # the parent is gone: the one before it in time is the best guess
 
 
 def _note_position(record: Record | Brief, positions: dict[str, str | None],
@@ -170,11 +171,11 @@ def lineage(state: State) -> Lineage:
 
 
 def partial_backups(state: State, records: Sequence[Record | Brief]) -> frozenset[str]:
-    """Asked for where records of an earlier version have no parent."""
+    """Needed only if there are records of an earlier version, which have no parent."""
     if all(record.version >= FORMAT for record in records):
         return frozenset()
     try:
         steps = [op for op in state.operations().all if op.paths]
     except RewindError:
-        steps = []  # a log that cannot be read is told where it is needed
+        steps = []  # commands that need the log report that it is damaged
     return frozenset(op.before for op in steps)
