@@ -24,14 +24,14 @@ if TYPE_CHECKING:
         at: str
 
     class SharedSession(TypedDict, total=False):
-        """Of a conversation that others made: its id there, and its digest and size."""
+        """For a conversation that came from another user: its id there, its digest and its size."""
 
         session: str
         sha256: str
         bytes: int
 
     class KnownFork(TypedDict, total=False):
-        """A session in `branches.json`. Only the first two members were looked at when it was read."""
+        """A session in `branches.json`. Only the first two members are checked when it is read."""
 
         sessionId: str
         parentSessionId: str | None
@@ -60,7 +60,7 @@ _MAX_BYTES = 16 << 20
 
 
 class KnownForks:
-    """Ask `State.forks()` for them: it reads the file again only if it has changed."""
+    """Use `State.forks()`, which reads the file again only if it has changed."""
 
     def __init__(self, project: Project) -> None:
         self.path = project.path("branches.json")
@@ -69,7 +69,7 @@ class KnownForks:
         self.data = self._load()
 
     def is_current(self) -> bool:
-        """Whether the file and what was read from it are still the same."""
+        """Whether the file is still the same as the data that was read from it."""
         return self._is_as_read and self._stamp == stamp_of(self.path)
 
     def _load(self) -> JsonObject:
@@ -107,7 +107,7 @@ class KnownForks:
         self.save()
 
     def change(self, session_id: str, changes: KnownFork) -> None:
-        """Whoever looked at it before keeps what they saw."""
+        """Replaces the entry: callers that read it before keep the old one."""
         known = self.find(session_id)
         if known is None:
             self.add({"sessionId": session_id, "parentSessionId": None, "made": False, **changes})
@@ -122,7 +122,7 @@ class KnownForks:
 
 
 def ancestors(session_id: str, parent_of: Callable[[str], str | None]) -> list[str]:
-    """The session and those it was forked from, as far as they do not lead in a ring."""
+    """The session and those that it was forked from. A ring of parents ends where it repeats."""
     found: list[str] = []
     at: str | None = session_id
     while at and at not in found:
