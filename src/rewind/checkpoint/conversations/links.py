@@ -1,6 +1,6 @@
-"""How a conversation lies in the object store: line 1, and a chain of what was appended each time.
+"""How a conversation is stored in the object store: line 1, and a chain of what was appended each time.
 
-`docs/format.md` has the fields. Written by `conversation.py`.
+`docs/format.md` describes the fields. `stored.py` writes them.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
         head: str
         tail: str
 
-FILE = "transcript.jsonl.gz"  # in the checkpoint's directory, where the checkpoint is an archive
+FILE = "transcript.jsonl.gz"  # in the checkpoint's directory, if the checkpoint is an archive
 
 
 class Link:
-    """One link: the body's bytes from `start` to `end`, after those of `parent`."""
+    """One link: the bytes of the body from `start` to `end`, which follow those of `parent`."""
 
     __slots__ = ("data", "oid")
 
@@ -71,7 +71,7 @@ def read_link(store: Blobs, oid: bytes) -> Link:
 
 
 def links_of(store: Blobs, oid: bytes) -> Iterator[Link]:
-    """The chain, latest first. Each must begin where its parent ends, so a forged ring comes to an end."""
+    """The chain, latest first. Each link must begin where its parent ends, so a forged ring is detected."""
     last: Link | None = None
     at: bytes | None = oid
     while at is not None:

@@ -1,4 +1,4 @@
-"""The sessions of a project as a tree: which is a fork of which, by Rewind's word or by the agents' own."""
+"""The sessions of a project as a tree: which is a fork of which, according to Rewind or to the agents."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _INSERT = "INSERT OR REPLACE INTO transcripts VALUES(?, ?, ?)"
 
 
 class Summary(TypedDict):
-    """What the index remembers of a transcript."""
+    """What the index stores about a transcript."""
 
     title: str  # as the agent's own picker shows it
     parent: str | None
@@ -32,7 +32,7 @@ class Summary(TypedDict):
 
 
 class SessionInfo:
-    """One session: what it is called, how long it is, where it came from."""
+    """One session: its name, its length and where it came from."""
 
     def __init__(self, file: SessionFile, summary: Summary) -> None:
         self.file = file
@@ -42,12 +42,12 @@ class SessionInfo:
         self.native_parent = summary["parent"]
         self.parent: str | None = None
         self.rewind_from_turn: int | None = None
-        self.known_fork: KnownFork | None = None  # what `branches.json` has of it
+        self.known_fork: KnownFork | None = None  # its entry in `branches.json`
         self.running = False
         self.busy = False  # a turn is running
-        self.inactive = False  # nobody went on in it for as long as the setting allows
+        self.inactive = False  # not continued for longer than `branches.archiveAfterDays`
         self.replaced_code = ""  # the checkpoint with the code that making it replaced
-        self.notes: list[str] = []  # what could not be done with it
+        self.notes: list[str] = []  # about what could not be done with it
 
     @property
     def session_id(self) -> str:
@@ -55,12 +55,12 @@ class SessionInfo:
 
     @property
     def name(self) -> str:
-        """What lists call it: a fork by what it continues, unless a person has given it a name."""
+        """The name in lists. A fork is called by what it continues, unless a person has named it."""
         return (self.known_fork or {}).get("name") or self.title + self.where_from
 
     @property
     def title(self) -> str:
-        """What it is about, without the prefixes that the agent's own picker shows of forks."""
+        """The title without the prefixes that the agent's own picker shows for forks."""
         return plain_title(self.own_title)
 
     @property
@@ -78,7 +78,7 @@ class SessionInfo:
 
     @property
     def archived(self) -> bool:
-        """By a promotion, or by its age: then going on with it, or promoting it, is all that it takes."""
+        """Whether it is archived: by a promotion, or by its age until it is continued or promoted."""
         by_age = self.inactive and self.made_by_rewind and not self.promoted and not self.running
         return by_age or bool((self.known_fork or {}).get("archived"))
 
@@ -105,7 +105,7 @@ def session_infos(state: State) -> list[SessionInfo]:
 
 
 def _files(state: State) -> list[SessionFile]:
-    """Those in the project's folders, and those that our hooks have seen and their agent has moved."""
+    """The sessions in the project's folders, and those that hooks recorded and the agent has moved since."""
     found = project_sessions(state.area(), home=state.project.home)
     known = {file.session_id for file in found}
     moved = [file for file in recorded_files(state) if file.session_id not in known]
@@ -113,7 +113,7 @@ def _files(state: State) -> list[SessionFile]:
 
 
 def _inactive_since(state: State) -> float:
-    """Whoever was not touched since then rests; 0 when nobody ever does."""
+    """Sessions that were not changed since then are inactive; 0 if the setting is off."""
     days: float = state.settings.get("branches.archiveAfterDays")
     return time.time() - days * 86_400 if days else 0
 
@@ -122,11 +122,11 @@ def _replaced_code(state: State) -> dict[str, str]:
     try:
         return replaced_code(state)
     except RewindError:
-        return {}  # a history that cannot be read is told where it is needed
+        return {}  # commands that need the log report that it is damaged
 
 
 def _summary(state: State, file: SessionFile) -> Summary:
-    """From the index where the file is as it was, else by reading what is new in it."""
+    """From the index if the file has not changed, else by reading what is new in it."""
     stamp = stamp_of(os.stat(file.path))
     rows = state.derived.query("SELECT stamp, summary FROM transcripts WHERE path=?", (file.path,))
     if rows and rows[0][0] == stamp:
@@ -134,7 +134,7 @@ def _summary(state: State, file: SessionFile) -> Summary:
             found: Summary = quickjson.loads(rows[0][1])
             return found
         except ValueError:
-            pass  # a rotten index: read the transcript itself
+            pass  # a damaged index: read the transcript itself
     index = open_turns(file.path, file.profile, state.derived)
     summary: Summary = {
         "title": index.title, "parent": index.parent_session, "messages": index.messages,
@@ -144,7 +144,7 @@ def _summary(state: State, file: SessionFile) -> Summary:
 
 
 def _set_parents(infos: list[SessionInfo], noted: dict[str, str | None]) -> None:
-    """`noted` are the parents of all branches that Rewind made, those in the trash too."""
+    """`noted` are the parents of all forks that Rewind made, including those in the trash."""
     by_id = {info.session_id: info for info in infos}
     holders: dict[str, list[SessionInfo]] = {}  # turn -> the sessions that have it
     for info in infos:
@@ -174,8 +174,9 @@ def shared_turns(one: SessionInfo, other: SessionInfo) -> int:
 
 def _parent_among(info: SessionInfo, holders: dict[str, list[SessionInfo]],
                   parents: dict[str, str | None]) -> str | None:
-    """A fork by the client that says nothing of it has its parent's ids. The parent shares most with it,
-    went on first or not at all, and is not known to descend from it."""
+    """The parent of a fork that the client made without saying so; such a fork has its parent's ids. The
+    parent shares the most turns, was continued first or not at all, and is not known to descend from the
+    fork."""
     for turn, _ in reversed(info.turns):
         for other in holders[turn]:
             if (other is not info and _went_on_earlier(other, info)
@@ -195,7 +196,7 @@ def _went_on_earlier(one: SessionInfo, other: SessionInfo) -> bool:
 
 
 def _break_rings(by_id: dict[str, SessionInfo]) -> None:
-    """Files say who their parent is; nothing keeps two of them from naming each other."""
+    """Remove rings of parents: nothing prevents two files from naming each other."""
     for info in by_id.values():
         seen = {info.session_id}
         at = info
@@ -208,7 +209,7 @@ def _break_rings(by_id: dict[str, SessionInfo]) -> None:
 
 
 def as_tree(infos: list[SessionInfo]) -> list[tuple[int, SessionInfo]]:
-    """(depth, session), children after their parent; those whose parent is gone stand at the top."""
+    """(depth, session), children after their parent. Sessions whose parent is gone are at the top."""
     known = {info.session_id for info in infos}
     children: dict[str | None, list[SessionInfo]] = {}
     for info in infos:
