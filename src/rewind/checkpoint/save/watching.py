@@ -1,4 +1,4 @@
-"""Watchman in this project: whether it is asked, and what happens when it missed a change."""
+"""Watchman in this project: whether it is used, and what happens if it missed a change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rewind.snapshot.watchman.monitor import Monitor
 
 _OFF = "watchman-off.json"
-_TRIED = "watchman-tried"  # a fact: when a Watchman was last started, or could not be
+_TRIED = "watchman-tried"  # a fact: when Rewind last tried to start Watchman
 _AGAIN = 600.0
 _PATIENCE = 0.2
 _SHOWN = 5
@@ -25,7 +25,7 @@ _MAX_BYTES = 1 << 20
 
 
 def off_path(state: State) -> str:
-    """A file that says that Watchman missed something here. As long as it is there, nobody asks it."""
+    """A file that says that Watchman missed a change here. While it exists, Watchman is not used."""
     return state.project.own(_OFF)
 
 
@@ -43,7 +43,7 @@ def monitor_for(state: State, *, check: bool) -> Monitor | None:
 
 
 def _is_alive(socket: str) -> bool:
-    """A Watchman that was killed leaves its socket behind."""
+    """Whether something listens there: a Watchman that was killed leaves its socket behind."""
     from rewind.snapshot.watchman.server import NoAnswer, Server
 
     try:
@@ -54,7 +54,7 @@ def _is_alive(socket: str) -> bool:
 
 
 def _start(state: State) -> str:
-    """Where it is wanted and not running. Not with every hook: what failed fails again."""
+    """Start Watchman if it was not tried recently, because what failed would fail again in every hook."""
     now = time.time()
     rows = state.scanned.query("SELECT value FROM facts WHERE key=?", (_TRIED,))
     if rows and 0 <= now - rows[0][0] < _AGAIN:
@@ -64,7 +64,7 @@ def _start(state: State) -> str:
 
 
 def check_now(state: State) -> list[bytes]:
-    """What Watchman missed since the last scan, found by a walk of everything. Nothing is stored."""
+    """What Watchman missed since the last scan, found by walking the whole project. Nothing is stored."""
     monitor = monitor_for(state, check=True) if state.cache.monitored() else None
     if monitor is None or state.settings.get("scan.monitor") == "off":
         return []
@@ -98,7 +98,7 @@ def _shown(path: bytes) -> str:
 
 
 def missed_text(missed: list[bytes]) -> str:
-    """For a person: what was missed, and what that means."""
+    """A text for the person: what was missed and what that means."""
     names = ", ".join(quickjson.dumps(_shown(path)) for path in missed[:_SHOWN])
     more = f" and {len(missed) - _SHOWN:,} more" if len(missed) > _SHOWN else ""
     return (f"Watchman missed changes, so Rewind does not ask it any more in this project: {names}{more}."
@@ -106,7 +106,7 @@ def missed_text(missed: list[bytes]) -> str:
 
 
 def missed_here(state: State) -> tuple[str, list[str]] | None:
-    """When Watchman was turned off, and for which paths; None where it was not."""
+    """When Watchman was turned off and because of which paths; None if it was not."""
     try:
         found = jsonfile.read(off_path(state), _MAX_BYTES) or {}
         return str(found["at"]), [str(path) for path in found["missed"]]
