@@ -1,5 +1,5 @@
-"""`apply(Request) -> Outcome`: backup, log, files, conversation, log. A crash at any point is seen by the
-next command, and every step can be undone."""
+"""`apply(Request) -> Outcome`: backup, log, files, conversation, log. The next command notices a crash at any
+point, and every operation can be undone."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ _MOST_REMAINING = 1000
 
 def apply(state: State, request: Request, *, shown: Plan | None = None, digest: str = "",
           force: bool = False, progress: Progress | None = None) -> Outcome:
-    """With a plan that was `shown`, or its `digest`, refuses when it would be another one now; `force`
-    accepts that."""
+    """Carry out a request. `shown` is the plan that the person has seen, or `digest` its digest: if the plan
+    would be different now, it is refused unless `force`."""
     refuse_while_running(state, force or not request.wants_code)  # a fork alone disturbs nobody
     with locked(state, request.target.command), resolve(state, request) as found:
         _refuse_unfinished(state, found)
@@ -62,7 +62,7 @@ def apply(state: State, request: Request, *, shown: Plan | None = None, digest: 
 
 
 def refuse_while_running(state: State, force: bool) -> None:
-    """In the middle of an agent's turn its files are not pulled away under it, unless a person insists."""
+    """Refuse to replace files while an agent's turn is running, unless the person insists."""
     if force or not os.path.exists(state.project.own("session.json")):
         return
     from rewind.checkpoint.conversations.which_session import running_turns
@@ -72,7 +72,7 @@ def refuse_while_running(state: State, force: bool) -> None:
 
 
 def _refuse_unfinished(state: State, found: Destination) -> None:
-    """Prompts are not counted in a conversation that a killed process may have cut already."""
+    """Refuse to count prompts in a conversation that an interrupted operation may have cut already."""
     half_done = state.operations().interrupted()
     if (half_done and found.resumes is None and found.command == ops.BACK
             and half_done.begun.get("conversation")):
@@ -149,7 +149,7 @@ class _ApplyOperation:
         outcome.code = plan
         outcome.remaining = [(k.path, k.reason) for k in plan.conflicts]
         if self._has_nothing_to_do(plan) or self._is_refused(staged):
-            # Of a fork that changed nothing here, the conversation comes all the same.
+            # The conversation of an adopted fork comes even if the fork changed no files.
             return outcome if plan.conflicts or not self.effects else self.restore_conversation_alone(None)
         if not self.force:
             refuse_unsaved(self.state, self.found, plan, staged.draft.snapshot)
@@ -171,13 +171,13 @@ class _ApplyOperation:
         return outcome
 
     def _has_nothing_to_do(self, plan: RestorePlan) -> bool:
-        """Nothing to do at all: not even the place where the project stands would change."""
+        """Whether there is nothing to do at all: even `here` would stay the same."""
         found = self.found
         return not (plan.changes or self.effects or found.resumes or found.undoes or found.redoes) and (
             self._partial or self.here == found.checkpoint)
 
     def _is_refused(self, staged: StagedRestore) -> bool:
-        """A merge is done as a whole or not at all: not where it has conflicts, or nothing to do."""
+        """A merge is done completely or not at all: not with conflicts, and not if it changes nothing."""
         plan, wanted = staged.plan, self.found.code
         if not wanted or not wanted.merges or (plan.changes and not plan.conflicts):
             return False
@@ -190,8 +190,8 @@ class _ApplyOperation:
         return bool(self.found.code and self.found.code.paths)
 
     def _ensure_backup(self, staged: StagedRestore) -> str:
-        """The checkpoint that holds the code as it is now: the one that the project stands on, or a backup.
-        The way back of a killed operation is the state before it first began."""
+        """The checkpoint with the code as it is now: the one that the project stands on, or a backup. When an
+        interrupted operation is finished, undoing it leads to the state before it first began."""
         kept = outside.store_current_content(self.state, self.effects, bool(self.found.resumes))
         same = self.current and self.current.tree == staged.draft.snapshot.root
         if kept or (staged.plan.changes and not same):
@@ -249,7 +249,7 @@ class _ApplyOperation:
         outcome.can_redo = redo_target(self.state, self.operations) is not None
 
     def _effects(self, result: str) -> list[Effect]:
-        """On conversations, as the log will have them."""
+        """The effects that the log will contain."""
         if self.conversation is None:
             return []
         return self.conversation.done if result == ops.DONE else self.conversation.done_despite_failure()

@@ -1,5 +1,4 @@
-"""How a turn is named: `t4`, `turn:4`, `t4+`, `SESSION:t4`. This file imports nothing, for code that only
-parses."""
+"""How a turn is named: `t4`, `turn:4`, `t4+`, `SESSION:t4`. For code that only parses, this imports nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The conversation's part of an operation: it is announced or refused, named for the log, and carried out."""
+"""The conversation's part of an operation: previewed or refused, named for the log, and carried out."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def preview_notes(state: State, found: Destination) -> list[str]:
-    """What would be done to conversations, in words; what would be refused is refused, or said."""
+    """What would be done to conversations, in words, including what would be refused."""
     notes = effects.preview_notes(state, found.effects)
     if found.conversation and found.in_place and not found.start_anew:
         check_in_session_directory(found.conversation.profile, found.conversation.original)
@@ -39,9 +39,9 @@ def preview_notes(state: State, found: Destination) -> list[str]:
 
 
 class Conversation:
-    """What one operation does to conversations. `effects` are named before they are there, so that a killed
-    process leaves nothing that the log does not know; `done` is noted as it is done, for what fails later
-    must not hide it."""
+    """What one operation does to conversations. `effects` have their names before anything is made, so that a
+    killed process leaves nothing that the log does not know. `done` grows with each effect, so that a later
+    failure does not hide it."""
 
     def __init__(self, state: State, found: Destination, force: bool) -> None:
         self.state = state
@@ -52,7 +52,7 @@ class Conversation:
         self.done: list[Effect] = []
 
     def _planned(self) -> list[Effect]:
-        """The session that will be made, or the backup of the one that will be cut."""
+        """The effect that makes a fork, or the one that cuts a transcript and names its backup."""
         plan = self.plan
         if plan is None:
             return []
@@ -74,7 +74,7 @@ class Conversation:
         effects.check(self.state, self.found.effects, self.force)
 
     def cut(self) -> WhereCut | None:
-        """What must be known to finish it, should this process be killed."""
+        """What is needed to finish the operation if this process is killed."""
         plan = self.plan
         if plan is None:
             return None
@@ -85,7 +85,7 @@ class Conversation:
         return found
 
     def done_despite_failure(self) -> list[Effect]:
-        """After a failure: what was done, and what is done by its files, although a last call failed."""
+        """After a failure: what was done. The effect whose last step failed counts if its files are there."""
         named = [(one.get("kind"), one.get("path")) for one in self.done]
         return self.done + [one for one in self.effects if (one.get("kind"), one.get("path")) not in named
                             and effects.was_done(one)]
@@ -110,6 +110,6 @@ class Conversation:
 
 
 def _is_made(effect: Effect) -> bool:
-    """Made before the interruption that is being finished now."""
+    """Whether it was made before the interruption of the operation that is finished now."""
     kind = effect.get("kind")
     return kind == REWRITE or (kind == FORK and not effect.get("of"))

@@ -1,4 +1,5 @@
-"""Targets in a conversation: before the latest prompts, before or after a turn, before a fork was made."""
+"""Resolves targets in a conversation: before the latest prompts, before or after a turn, before a fork was
+made."""
 
 from __future__ import annotations
 
@@ -70,15 +71,16 @@ def _before_prompts(state: State, request: Request, target: targets.BeforePrompt
 
 
 class _CutPoint:
-    """Where a transcript is cut, and what the first prompt that is taken back is known by."""
+    """Where a transcript is cut, and what identifies the first prompt that is dropped."""
 
     def __init__(self, boundary: BoundaryResult, prompt: PromptAt | None) -> None:
         self.boundary = boundary
-        self.prompt = prompt  # None where the code is not asked for
+        self.prompt = prompt  # None if no code is wanted
 
 
 class _CutPoints:
-    """One look at each transcript that may be meant: finding a prompt in it is finding where to cut it."""
+    """Finds the cut in each transcript that may be meant, once: whether it has a prompt is found in the same
+    way."""
 
     def __init__(self, n: int, wants_code: bool) -> None:
         self._n = n
@@ -144,7 +146,7 @@ def _at_turn(state: State, request: Request, target: targets.AtTurn) -> Destinat
     session = _session(state, target.session)
     if request.wants_conversation and is_busy(session.profile, session.session_id,
                                               recorded_session(state, session.session_id)):
-        raise TurnRunning(agent=session.profile.title)  # half a turn is nothing to continue from
+        raise TurnRunning(agent=session.profile.title)  # a session cannot continue from half a turn
     index = open_turns(session.path, session.profile, state.derived)
     rows = index.turns(1, index.total)
     at = _row_of(rows, target.turn, target.uuid)
@@ -164,7 +166,7 @@ def _at_turn(state: State, request: Request, target: targets.AtTurn) -> Destinat
 
 
 def _session(state: State, text: str) -> SessionFile:
-    """By its whole id, or by the path of its transcript."""
+    """The session with this id, or with this path of its transcript."""
     if os.path.isabs(text) and text.endswith(SUFFIX):
         return session_at(text, state.project.home)
     found = session_with_id(state.area(), text, home=state.project.home)
@@ -191,7 +193,7 @@ def _refuse_compacted(profile: Profile, index: TurnIndex, row: Row) -> None:
 
 
 def _before_row(session: SessionFile, dropped: list[Row], resumable: bool, wants_code: bool) -> _CutPoint:
-    """Cut where the first dropped prompt begins; its parent is what the agent goes on from."""
+    """Cut where the first dropped prompt begins. The agent continues from the parent of that prompt."""
     profile = session.profile
     prompts = [Prompt(row.prompt, row.offset, row.uuid, row.stamp) for row in dropped]
     with open_conversation(session.path, profile) as file:
@@ -201,7 +203,7 @@ def _before_row(session: SessionFile, dropped: list[Row], resumable: bool, wants
 
 
 def _parent_of(file: BinaryIO, profile: Profile, row: Row) -> str | None:
-    """The entry before a prompt on its branch; None where the order of the file is all there is."""
+    """The id of the entry before a prompt on its branch; None if the agent reads the file in order."""
     if profile.links == "file-order":
         return None
     event = next(events_forward(file, row.offset), None)

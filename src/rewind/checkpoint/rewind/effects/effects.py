@@ -1,4 +1,4 @@
-"""Effects of any kind: turned around, announced, and done."""
+"""Functions for effects of any kind: find their inverses, preview them, and do them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _KINDS: dict[str, EffectKind] = {
     FORK: Fork(), TRASH: Trash(), UNTRASH: Untrash(), REWRITE: Rewrite(), SWAP: Swap(), RENAME: Rename(),
     RMDIR: Rmdir(), MKDIR: Mkdir(), OUTSIDE: OutsideFiles()}
-_UNKNOWN = EffectKind()  # of a log that was spoiled
+_UNKNOWN = EffectKind()  # for an invalid log
 
 
 def _kind(effect: Effect) -> EffectKind:
@@ -39,7 +39,7 @@ def _kind(effect: Effect) -> EffectKind:
 
 
 def inverses(state: State, effects: list[Effect]) -> list[Effect]:
-    """What takes these back, the last one first."""
+    """The effects that undo these, in reverse order."""
     found: list[Effect] = []
     for effect in reversed(effects):
         turned = _kind(effect).inverse(state, effect, found)
@@ -57,7 +57,7 @@ def is_worth_undoing(state: State, effect: Effect) -> bool:
 
 
 def check(state: State, effects: list[Effect], force: bool) -> None:
-    """Before anything is touched."""
+    """Refuse effects before anything is changed."""
     for effect in effects:
         reason = _kind(effect).why_refused(state, effect)
         if reason and not force:

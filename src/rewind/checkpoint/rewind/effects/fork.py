@@ -1,4 +1,4 @@
-"""Forks made, moved to the trash, and brought back from there."""
+"""Effects on forks: made, moved to the trash, and brought back from there."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _GONE = "The fork is no longer in the trash and cannot be brought back: "
 
 
 class _Present(EffectKind):
-    """A fork that is there: it was made, or brought back."""
+    """A fork that exists after the effect: it was made or brought back."""
 
     def inverse(self, state: State, effect: Effect, chosen: list[Effect]) -> Effect | None:
         made: Effect = {}
@@ -38,8 +38,8 @@ class _Present(EffectKind):
             made["size"] = effect["size"]
         if "header" in effect:
             made["header"] = effect["header"]
-        lay = str(effect.get("trash") or "")  # earlier steps look for it there
-        # Whether something will lie at a name of the trash when it comes to this one.
+        lay = str(effect.get("trash") or "")  # earlier operations look for it there
+        # Name in the trash -> whether it will be in use when this effect is done.
         lies = {str(one.get("trash")): one["kind"] == TRASH
                 for one in chosen if one["kind"] in (TRASH, UNTRASH)}
         return {"kind": TRASH, "sessionId": effect.get("sessionId"), "path": effect.get("path"),
@@ -48,11 +48,11 @@ class _Present(EffectKind):
                                    lies)}
 
     def is_worth_undoing(self, state: State, effect: Effect) -> bool:
-        return os.path.lexists(str(effect.get("path")))  # somebody may have removed it
+        return os.path.lexists(str(effect.get("path")))  # somebody may have deleted it
 
 
 class Fork(_Present):
-    """Only one that comes out of a backup is made here: of a session that was rewritten in place."""
+    """A fork was made. `do` only makes forks from the backup of a session that was rewritten in place."""
 
     def was_done(self, effect: Effect) -> bool:
         return os.path.lexists(str(effect.get("path")))
@@ -115,7 +115,7 @@ class Trash(EffectKind):
             done.notes.append(f"{error.message} {error.hint}")
             return None
         if not os.path.lexists(path):
-            # Killed after this was done; or somebody has deleted it.
+            # A killed process has already done this, or somebody has deleted the fork.
             return effect if holds(state, effect) else None
         if fork_was_continued(state, effect):
             done.notes.append(f"Kept the fork, because it was continued: {session}")

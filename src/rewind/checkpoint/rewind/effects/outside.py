@@ -1,7 +1,7 @@
-"""Files outside the project on the way back: what a checkpoint's moment means for them, and bringing it back.
+"""Restoring files outside the project: how they were at a checkpoint, and writing them.
 
-A checkpoint keeps such a file only when an agent is about to edit it. So at any checkpoint the file was as
-the first one from there on has kept it; a file that none has kept was not edited since.
+A checkpoint keeps such a file only if an agent is about to edit it. So the content at a checkpoint is the one
+that the first checkpoint from there on has kept. A file that none of them has kept was not edited since.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _STRANGERS = ("Files outside the project that were kept by another user or on an
 _MOVED = "a directory on the way is a symbolic link now"
 
 
-# what to bring back
+# what to restore
 
 def add(state: State, found: Destination) -> None:
-    """To a destination that has code: the files, if they are asked for, or that they stay as they are."""
+    """Add the files to a destination with code if they are wanted, else a note that they stay as they are."""
     if found.record is None or (found.code and found.code.paths) or found.resumes:
         return
     if not (found.request.outside or has_kept(state.project.home)):
@@ -65,7 +65,7 @@ def add(state: State, found: Destination) -> None:
 
 
 def _files_at(state: State, record: Record) -> tuple[list[KeptFile], int]:
-    """Each file as it was at a checkpoint; and how many somebody else kept."""
+    """The files as they were at a checkpoint, and how many were kept by somebody else."""
     wanted: dict[bytes, KeptFile] = {}
     strangers: set[bytes] = set()
     later = [r for r in state.timeline.with_field(FIELD, record.sequence) if r.place == state.place]
@@ -80,7 +80,7 @@ def _files_at(state: State, record: Record) -> tuple[list[KeptFile], int]:
 
 
 def compare_with_disk(effect: Effect) -> None:
-    """Look at the files as they are: what there is to do, and what each holds before."""
+    """Keep only the files that differ from what is wanted, with their current content as `before`."""
     files: list[ChangedOutside] = []
     for one in _files(effect):
         now = read_outside_file(os.fsencode(one["path"]))
@@ -101,7 +101,7 @@ def _is_as(now: KeptFile, wanted: object) -> bool:
 
 
 def changes(effects: Iterable[Effect]) -> list[tuple[str, bytes]]:
-    """(sign, path) of every file that these effects bring back, change or delete."""
+    """(sign, path) of every file that these effects create, change or delete."""
     found = []
     for effect in effects:
         for one in _files(effect) if effect.get("kind") == OUTSIDE else ():
@@ -113,7 +113,7 @@ def changes(effects: Iterable[Effect]) -> list[tuple[str, bytes]]:
 
 
 def key(effects: Iterable[Effect]) -> list[Any]:
-    """The same where the same would be done to the same files."""
+    """For the digest of a plan: equal if the same would be done to the same files."""
     return [effect["files"] for effect in effects if effect.get("kind") == OUTSIDE]
 
 
@@ -128,8 +128,9 @@ def _in_words(effect: Effect) -> list[str]:
 # before and while it is done
 
 def store_current_content(state: State, effects: list[Effect], resumed: bool) -> Outside:
-    """Store what the files hold now: fields for the backup, without which nothing is written. Of an operation
-    that was killed, what was there before stays what its log says. The caller holds the lock."""
+    """Store the current content of the files. Returns fields for the backup, which is made before anything is
+    written. If an interrupted operation is finished (`resumed`), `before` stays as the log has it. The caller
+    holds the lock."""
     kept: dict[bytes, KeptFile] = {}
     for effect in effects:
         for one in _files(effect) if effect.get("kind") == OUTSIDE else ():
@@ -159,7 +160,7 @@ def _restore_file(state: State, one: ChangedOutside) -> list[str]:
 
 
 def _write(state: State, wanted: KeptFile, now: KeptFile) -> str:
-    """Why it could not be done, if so."""
+    """Returns why it could not be done, or nothing."""
     folder, name = os.path.split(wanted.path)
     same = wanted.entry and now.entry and wanted.entry.same_content(now.entry)
     action = "delete" if wanted.entry is None else "chmod" if same else "write"

@@ -1,4 +1,4 @@
-"""Forks that a person gave another name."""
+"""The effect of renaming a fork."""
 
 from __future__ import annotations
 
