@@ -11,7 +11,7 @@ from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.rewind.effects import outside
 from rewind.checkpoint.rewind.files.file_plan import RestorePlan
 from rewind.checkpoint.rewind.files.left_alone import names_to_note
-from rewind.checkpoint.rewind.files.plan_code import moved_paths
+from rewind.checkpoint.rewind.files.plan_code import differing_paths
 from rewind.checkpoint.rewind.files.stage import StagedRestore, stage_restore
 from rewind.checkpoint.rewind.operation_words import finish_command
 from rewind.checkpoint.rewind.outcome import Outcome
@@ -85,7 +85,7 @@ def _refuse_changed_plan(found: Destination, shown: Plan | None, digest: str,
     wanted = shown.digest if shown else digest
     if not wanted or wanted == digest_of(found, code):
         return
-    moved = moved_paths(shown.code, code) if shown and shown.code and code else []
+    moved = differing_paths(shown.code, code) if shown and shown.code and code else []
     raise ChangedSincePlan(paths=", ".join(os.fsdecode(path) for path in moved[:5])
                            or "the conversation, or files that the plan is about")
 

@@ -1,4 +1,4 @@
-"""Finishing what a killed process began."""
+"""Finishing an operation that was interrupted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from rewind.errors import CheckpointNotFound, NoRestoreToUndo
 
 
 def finish(state: State, request: Request, op: Operation) -> Destination:
-    """The same, as the log has it: the tree and the transcript are not what they were when it began."""
+    """The destination of the interrupted operation. It is read from the log, because the tree and the
+    transcript may have changed since it began."""
     found = Destination(op.command, request)
     found.resumes = op
     by_id = {one.id: one for one in state.operations().all}
@@ -24,7 +25,7 @@ def finish(state: State, request: Request, op: Operation) -> Destination:
         step = found.undoes[-1] if found.undoes else found.redoes
         left = step.checkpoint if step else ""
         if op.command in (ops.REVERT, ops.APPLY, ops.ADOPT):
-            left = op.here_before  # what goes was there before, and goes although it is ignored
+            left = op.here_before  # what the merge deletes was there before, and is deleted even if ignored
         found.code = CodeToRestore(needed_record(state, op.checkpoint), op.paths, intact_record(state, left),
                                    request.skip_missing)
     if op.command in (ops.UNDO_RESTORE, ops.REDO):

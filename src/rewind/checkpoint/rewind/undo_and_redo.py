@@ -1,4 +1,4 @@
-"""What `undo`, `undo-restore` and `redo` go back to, and what a redo must not replace."""
+"""What `undo`, `undo-restore` and `redo` lead to, and what a redo must not replace."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def earlier_on_line(state: State, request: Request, target: targets.EarlierOnLin
 
 
 def _ways_to_return(steps: list[Operation], passed: list[str], to: str) -> list[str]:
-    """How to return to what a restore left, where its place on the line is passed."""
+    """How to return to the state before a restore, if the undo goes past the checkpoint that it restored."""
     return [f"This goes past a {step.command} that left {step.before}. To return there:"
             f" rewind undo-restore {step.id}"
             for step in steps if step.checkpoint in passed and step.paths is None
@@ -77,9 +77,9 @@ def before_operation(state: State, request: Request, target: targets.BeforeOpera
 
 
 def _repetition_of_failed(state: State, request: Request, undone: list[Operation]) -> Destination | None:
-    """Taking these back once more, where the last operation did that and failed in part. To a step in the
-    other direction the two are one: what the first came to do is noted again, and the way back is the state
-    before it."""
+    """If the last operation tried to undo or redo the same and failed in part: a repetition of it. Both count
+    as one operation, so what the first one did is logged again, and undoing it leads to the state before the
+    first."""
     last = next(reversed(state.operations().mine()), None)
     if last is None or last.ended is None or last.took_effect or [op.id for op in undone] not in (
             last.undoes, [last.redoes]):
@@ -95,7 +95,7 @@ def _repetition_of_failed(state: State, request: Request, undone: list[Operation
 
 def _inverse_effects(state: State, undone: list[Operation],
                      but_for: Collection[object] = ()) -> list[Effect]:
-    """What takes back what these operations did to conversations."""
+    """The effects that undo what these operations did to conversations."""
     if not any(op.effects for op in undone):
         return []
     from rewind.checkpoint.rewind.effects.effects import inverses, was_done
@@ -106,12 +106,12 @@ def _inverse_effects(state: State, undone: list[Operation],
 
 
 def _subject(effect: Effect) -> object:
-    """What it is done to."""
+    """What the effect is done to."""
     return effect.get("original") or effect.get("path") or effect.get("sessionId") or effect.get("kind")
 
 
 def undo_target(state: State, operations: ops.Operations) -> Operation | None:
-    """What `undo-restore` takes back, of what still leaves something to take back."""
+    """The operation that `undo-restore` would undo: the first one that is worth undoing."""
     return next((op for op in operations.to_undo() if op.ended is None or op.before
                  or _is_worth_undoing(state, op)), None)
 
@@ -123,7 +123,7 @@ def _is_worth_undoing(state: State, op: Operation) -> bool:
 
 
 def _steps_to_undo(state: State, operations: ops.Operations, named: str) -> list[Operation]:
-    """That step and all later ones, oldest first."""
+    """The named operation and all later ones, oldest first; without a name, the one to undo."""
     if not named:
         op = undo_target(state, operations)
         if op is None:
@@ -168,7 +168,8 @@ def before_undo(state: State, request: Request, target: targets.BeforeUndo) -> D
 
 
 def redo_target(state: State, operations: ops.Operations) -> Operation | None:
-    """What `redo` takes back; none once a checkpoint with a new tree was made."""
+    """The operation that `redo` would reverse. None if work was saved since, so that the tree is a new
+    one."""
     op = operations.to_redo()
     if op is None:
         return None
@@ -181,19 +182,18 @@ def redo_target(state: State, operations: ops.Operations) -> Operation | None:
 
 
 def refuse_unsaved(state: State, found: Destination, plan: RestorePlan, snapshot: Snapshot) -> None:
-    """Edits that a redo would replace: since the checkpoint that the project stands on; of some paths, since
-    the operation that is taken back."""
+    """Refuse a redo that would replace unsaved edits: changes since the checkpoint that the project stands on
+    or, for a redo of some paths, since the operation that it reverses."""
     if found.command != ops.REDO or found.code is None or (found.resumes and found.resumes.ended is None):
         return
     of_paths = found.redoes if found.code.paths else None
     since = intact_record(state, of_paths.checkpoint) if of_paths else here(state)
     last = next(reversed(state.operations().mine()), None)
-    # What the last operation could not do is no edit: repeating it may do it.
+    # Paths that the last operation could not change are not edits. Repeating it may change them.
     undone = {os.fsencode(path) for path in (last.ended or {}).get("remaining") or ()} if last else set()
     paths = [edit.path for edit in unsaved(state, plan, snapshot, since) if edit.path not in undone]
     if paths and last and last.ended is None:
-        # Nor is what an interrupted operation came to do before it was killed; directories get their modes
-        # last.
+        # Nor are changes that an interrupted operation made. It sets the modes of directories last.
         for name in (last.before, last.checkpoint):
             edited = {edit.path for edit in unsaved(state, plan, snapshot, intact_record(state, name))
                       if edit.action != "chmod" or not edit.target or edit.target.kind != DIR}
@@ -203,7 +203,7 @@ def refuse_unsaved(state: State, found: Destination, plan: RestorePlan, snapshot
 
 
 def _is_new(state: State, record: Record, parent: Record | None, left_alone: LeftAlone) -> bool:
-    """Whether work went on: a difference that is not just what the last operation left alone."""
+    """Whether the checkpoint contains new work: a difference other than what operations left alone."""
     if parent is None or record.tree == parent.tree:
         return parent is None
     with Source(state, parent) as old, Source(state, record) as new:

@@ -1,4 +1,4 @@
-"""How a turn is named: `t4`, `turn:4`, `t4+`, `SESSION:t4`. For code that only parses, this imports nothing."""
+"""How a turn is named: `t4`, `turn:4`, `t4+`, `SESSION:t4`. For code that only parses; imports nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A checkpoint's files written into another directory, with the project left alone."""
+"""Writes a checkpoint's files into another directory, without changing the project."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _STAGING = ".rewind-tmp-"  # and the id of the process
 
 
 def _only_held_our_state(change: Change, source: Source, own: bytes) -> bool:
-    """`own` is the directory in the project that holds our state, which stays at home. Without the state it
-    looks empty. Any other empty directory is the user's, whatever its name."""
+    """Whether it makes `own`, the project's directory that contains the state. It looks empty, because the
+    state is not written elsewhere. Any other empty directory is the user's."""
     return (change.path == own and change.action == "mkdir"
             and change.target is not None and not source.tree(change.target.ref).entries)
 
@@ -34,9 +34,10 @@ def _only_held_our_state(change: Change, source: Source, own: bytes) -> bool:
 def write_elsewhere(state: State, record: Record, target: str, paths: list[bytes] | None,
                     progress: Progress | None = None, left_out: list[bytes] | None = None,
                     beside: tuple[str, ...] = (), to_finish: bool = False) -> list[bytes]:
-    """The paths that could not be written are in the error; what was written is returned. A checkpoint that
-    is not whole is refused, unless `left_out` is there to take what is missing. `beside` are names that may
-    lie in the directory already. `to_finish`: a process was killed at this, and what it wrote stays."""
+    """Returns the paths that were written; if some could not be written, the error names them. A checkpoint
+    that is not complete is refused, unless `left_out` is given to collect what is missing. `beside` are names
+    that may already exist in the directory. `to_finish`: a process was killed while it did this; what it
+    wrote stays."""
     root = os.path.realpath(target) if to_finish else _empty_place(target, beside)
     with Source(state, record) as source:
         plan = _plan(state, source, paths, left_out)
@@ -44,7 +45,7 @@ def write_elsewhere(state: State, record: Record, target: str, paths: list[bytes
         if to_finish:
             _leave_what_is_there(root, plan)
         os.makedirs(root, exist_ok=True)
-        # Staged inside the target: it may be on another disk than our state.
+        # Staged inside the target, because it may be on another disk than the state.
         staging = os.path.join(root, f"{_STAGING}{os.getpid()}")
         applier = Applier(os.fsencode(root), source.blobs, staging, 0, progress)
         try:
@@ -68,7 +69,7 @@ def _leave_what_is_there(root: str, plan: RestorePlan) -> None:
 
 def plan_elsewhere(state: State, record: Record, target: str, paths: list[bytes] | None,
                    left_out: list[bytes] | None = None) -> list[bytes]:
-    """What `write_elsewhere` would write; nothing is touched."""
+    """What `write_elsewhere` would write. Nothing is changed."""
     _empty_place(target)
     with Source(state, record) as source:
         return _plan(state, source, paths, left_out).written
@@ -90,7 +91,7 @@ def _plan(state: State, source: Source, paths: list[bytes] | None,
         raise incomplete_error(state, record) or AssertionError
 
     rules = state.rules()
-    # What was captured of another place by an earlier version may be written elsewhere.
+    # Files of another place, which an earlier version captured, may be written elsewhere.
     planner = RestorePlanner(record.name, source.tree, lambda oid: EMPTY, lambda path, entry, ruled_as: False,
                              Paths(paths), hidden=rules.hidden - rules.places)
     plan = planner.plan_from(record.tree, b"")

@@ -1,4 +1,4 @@
-"""Which spans are taken back or brought over, and how a person would say that."""
+"""Which spans are reverted or applied, and how that is called."""
 
 from __future__ import annotations
 
