@@ -49,7 +49,9 @@ def _make(root: str, home: str, mode: str, trust: bool) -> tuple[State, bool]:
     nameless = "" if is_copied else _without_store_file(main, home, trust)
     store_id = "" if is_copied or nameless else _unindexed_store(main, home)
     mode = "global" if store_id or nameless else mode
-    project = _project(root, home, mode, store_id or nameless or os.urandom(16).hex(), place, main)
+    state = (project_state(main) if mode == "project"
+             else global_state(store_id or nameless or os.urandom(16).hex(), home))
+    project = Project(root, state, home, place, main)
     if store_id:
         known_stores.remember(home, store_id, main)
     else:
@@ -59,11 +61,6 @@ def _make(root: str, home: str, mode: str, trust: bool) -> tuple[State, bool]:
     identity.update_index_and_marker(project, opened.store_info["id"])
     opened.objects.commit()  # creates the database, even if every checkpoint will be an archive
     return opened, not store_id
-
-
-def _project(root: str, home: str, mode: str, store_id: str, place: str, main: str) -> Project:
-    state = project_state(main) if mode == "project" else global_state(store_id, home)
-    return Project(root, state, home, place, main)
 
 
 def _main_of(root: str, mode: str) -> tuple[str, str]:

@@ -170,8 +170,8 @@ def _copy_one(old: str, new: str, info: os.stat_result) -> None:
         os.fsync(target.fileno())
     os.utime(new, ns=(info.st_atime_ns, info.st_mtime_ns))
     if not _is_same(old, new):
-        raise RewindError(f"The copy of {old} is not what it was copied from.",
-                          hint="Check the disk, then try again; the store is where it was.")
+        raise RewindError(f"The copy of {old} differs from the original.",
+                          hint="Check the disk, then try again. The store was not moved.")
 
 
 def _is_same(old: str, new: str) -> bool:

@@ -416,14 +416,11 @@ class RecordFiles:
 
     def extent(self) -> tuple[int, str | None]:
         """The number of directories and the last name. Some may never have become a checkpoint."""
-        names = self._names()
-        return len(names), max(names, default=None)
-
-    def _names(self) -> list[str]:
         try:
-            return os.listdir(self.folder)
+            names = os.listdir(self.folder)
         except FileNotFoundError:
-            return []
+            names = []
+        return len(names), max(names, default=None)
 
     def is_reserved(self, name: str) -> bool:
         """Whether there is a directory of this name, with or without a record in it."""

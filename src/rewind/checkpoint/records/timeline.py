@@ -92,16 +92,20 @@ class Timeline:
 
     def all(self) -> list[Record]:
         if self._loaded is None:
-            try:
-                self._loaded = self._records()
-            except _BAD_ROW:
-                self._derived.forget_everything()
-                self._loaded = self._records()
+            self._loaded = self._repaired(self._records)
         return self._loaded
 
     def _records(self) -> list[Record]:
         known, read = self._load("summary")
         return sorted([Record(data) for data in known] + read, key=lambda r: r.sequence)
+
+    def _repaired(self, read: Callable[[], list[Any]]) -> list[Any]:
+        """Read once more without the index if that one is damaged."""
+        try:
+            return read()
+        except _BAD_ROW:
+            self._derived.forget_everything()
+            return read()
 
     def add(self, record: Record) -> None:
         stamp = self.files.stamp(record.name)
@@ -187,11 +191,7 @@ class Timeline:
 
     def briefs(self) -> list[Brief]:
         """All checkpoints, newest first."""
-        try:
-            return self._briefs()
-        except _BAD_ROW:
-            self._derived.forget_everything()
-            return self._briefs()
+        return self._repaired(self._briefs)
 
     def _briefs(self) -> list[Brief]:
         known, read = self._load("brief")

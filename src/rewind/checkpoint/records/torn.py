@@ -27,7 +27,7 @@ def torn_paths(record: Record) -> list[bytes]:
 
 
 def saved_notes(record: Record) -> list[str]:
-    return ["This database was written to all the time, so its copy may be torn. Save again when it is idle: "
+    return ["This database was written to during the save, so its copy may be torn. Save again when it is idle: "
             + os.fsdecode(path) for path in torn_paths(record)]
 
 

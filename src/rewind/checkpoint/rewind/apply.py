@@ -102,7 +102,11 @@ class _ApplyOperation:
         self.current = here(state)
         self.here = self.current.name if self.current else ""
         self.outcome = Outcome(found)
-        self.conversation = _make_conversation(state, found, force)
+        self.conversation: Conversation | None = None
+        if found.conversation or found.effects:
+            from rewind.checkpoint.rewind.conversation.carry_out import Conversation
+
+            self.conversation = Conversation(state, found, force)
 
     @property
     def effects(self) -> list[Effect]:
@@ -243,25 +247,12 @@ class _ApplyOperation:
             op, result=result, here=self.here if self._partial else self.found.checkpoint or self.here,
             sequence=self.state.timeline.last_sequence(), written=len(outcome.plan.written),
             deleted=len(outcome.plan.deleted), kept=len(outcome.plan.kept),
-            effects=self._effects(result),
+            effects=self.conversation.to_log(result == ops.DONE) if self.conversation else [],
             remaining=ops.names_of(path for path, _ in outcome.remaining[:_MOST_REMAINING]) or None)
         outcome.operation = op.id
         outcome.can_redo = redo_target(self.state, self.operations) is not None
-
-    def _effects(self, result: str) -> list[Effect]:
-        """The effects that the log will contain."""
-        if self.conversation is None:
-            return []
-        return self.conversation.done if result == ops.DONE else self.conversation.done_despite_failure()
 
     def _restore_conversation(self) -> None:
         if self.conversation:
             self.conversation.run(self.outcome)
 
-
-def _make_conversation(state: State, found: Destination, force: bool) -> Conversation | None:
-    if not found.conversation and not found.effects:
-        return None
-    from rewind.checkpoint.rewind.conversation.carry_out import Conversation
-
-    return Conversation(state, found, force)

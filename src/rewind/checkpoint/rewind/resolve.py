@@ -61,7 +61,7 @@ def _at_checkpoint(state: State, request: Request, target: targets.AtCheckpoint)
 def _add_conversation(state: State, found: Destination, record: Record) -> None:
     request = found.request
     if not record.data.get("hasTranscript") and request.wants_code and not request.in_place:
-        found.no_conversation = f"{NoConversation(checkpoint=record.name).message} Only the code comes back."
+        found.no_conversation = f"{NoConversation(checkpoint=record.name).message} Only the code is restored."
         return
     from rewind.checkpoint.rewind.conversation.which_conversation import add_of_record  # takes long to load
 

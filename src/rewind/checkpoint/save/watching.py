@@ -10,6 +10,7 @@ from rewind.checkpoint.records.record import iso_time
 from rewind.fast import quickjson
 from rewind.snapshot.scan.scan import scan
 from rewind.snapshot.watchman.where import find_socket, start_server
+from rewind.words import and_more
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,14 +80,13 @@ def check_now(state: State) -> list[bytes]:
 
 def turn_off(state: State, missed: list[bytes]) -> None:
     paths = [_shown(path) for path in missed[:_SHOWN]]
-    more = f" and {len(missed) - _SHOWN:,} more" if len(missed) > _SHOWN else ""
     at = iso_time()
     try:
         jsonfile.write(off_path(state), {"at": at, "missed": paths, "count": len(missed)})
         fd = os.open(state.project.path("rewind.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
-            os.write(fd, f"{at} {os.getpid()} Watchman missed changes and is not asked any more:"
-                         f" {quickjson.dumps(paths)}{more}\n".encode())
+            os.write(fd, f"{at} {os.getpid()} Watchman missed changes and is no longer asked:"
+                         f" {_names(missed)}\n".encode())
         finally:
             os.close(fd)
     except OSError:
@@ -97,11 +97,13 @@ def _shown(path: bytes) -> str:
     return path.decode("utf-8", "backslashreplace")
 
 
+def _names(missed: list[bytes]) -> str:
+    return and_more([quickjson.dumps(_shown(path)) for path in missed], _SHOWN)
+
+
 def missed_text(missed: list[bytes]) -> str:
     """A text for the person: what was missed and what that means."""
-    names = ", ".join(quickjson.dumps(_shown(path)) for path in missed[:_SHOWN])
-    more = f" and {len(missed) - _SHOWN:,} more" if len(missed) > _SHOWN else ""
-    return (f"Watchman missed changes, so Rewind does not ask it any more in this project: {names}{more}."
+    return (f"Watchman missed changes, so Rewind no longer asks it in this project: {_names(missed)}."
             " The latest checkpoints may hold an older version of them")
 
 

@@ -56,15 +56,13 @@ class Conversation:
         plan = self.plan
         if plan is None:
             return []
-        before: Effect = next((e for e in (self.found.resumes.effects if self.found.resumes else ())
-                               if e.get("kind") in (FORK, REWRITE)), None) or {}
-        about: Effect = {"path": plan.original, "agent": plan.profile.name}
         if self.found.in_place:
             backup = free_backup_name(self.state, plan.original) if os.path.lexists(plan.original) else None
-            return [{"kind": REWRITE, **about, "backup": backup}]
-        session = str(before.get("sessionId") or kind_of(plan.profile).new_session_id())
-        path = plan.path_of(session)
-        return [{"kind": FORK, "sessionId": session, "agent": plan.profile.name, "path": path}]
+            return [{"kind": REWRITE, "path": plan.original, "agent": plan.profile.name, "backup": backup}]
+        made = self.found.resumes.made_session if self.found.resumes else ""
+        session = made or kind_of(plan.profile).new_session_id()
+        return [{"kind": FORK, "sessionId": session, "agent": plan.profile.name,
+                 "path": plan.path_of(session)}]
 
     def check(self) -> None:
         """Refuse before anything is touched."""
@@ -84,8 +82,10 @@ class Conversation:
             found["root"] = plan.fork_place.root
         return found
 
-    def done_despite_failure(self) -> list[Effect]:
-        """After a failure: what was done. The effect whose last step failed counts if its files are there."""
+    def to_log(self, succeeded: bool) -> list[Effect]:
+        """What was done. After a failure, an effect whose last step failed counts if its files are there."""
+        if succeeded:
+            return self.done
         named = [(one.get("kind"), one.get("path")) for one in self.done]
         return self.done + [one for one in self.effects if (one.get("kind"), one.get("path")) not in named
                             and effects.was_done(one)]

@@ -230,7 +230,7 @@ def _after_the_last(state: State, found: Destination, session: SessionFile, row:
         elif not found.request.wants_conversation:
             raise NothingBeforePrompt()
         else:
-            found.notes.append("The code stays as it is: nothing came after this turn.")
+            found.notes.append("The code stays as it is: no checkpoint was made after this turn.")
 
 
 def _before_fork(state: State, request: Request, target: targets.BeforeFork) -> Destination:
@@ -247,7 +247,7 @@ def _before_fork(state: State, request: Request, target: targets.BeforeFork) -> 
     if backup:
         found.code = CodeToRestore(state.files.read(backup))
     elif request.wants_code:
-        found.notes.append("The code stays as it is: making this fork left it alone, or that was undone.")
+        found.notes.append("The code stays as it is: making this fork did not change it, or that was undone.")
     return found
 
 

@@ -35,7 +35,7 @@ def add_of_record(state: State, found: Destination, record: Record) -> None:
         if needed:
             raise
         if isinstance(error, NoConversation):
-            found.no_conversation = f"{error.message} Only the code comes back."
+            found.no_conversation = f"{error.message} Only the code is restored."
         elif isinstance(error, NothingBeforeCut):
             found.start_anew = error
             found.notes.append(f"{error.message} {error.hint}")

@@ -49,8 +49,6 @@ def open_files(root: bytes, proc: bytes = _PROC, *, only_mapped: bool = False) -
 
 def replaced_by(plan: RestorePlan, found: list[OpenFile]) -> list[OpenFile]:
     """The open files that the plan overwrites or deletes."""
-    if not found:
-        return []
     replaced = {change.path for change in plan.changes
                 if change.action in ("write", "delete") and change.before is not None}
     return [one for one in found if one.path in replaced]

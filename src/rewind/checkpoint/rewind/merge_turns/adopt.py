@@ -33,7 +33,7 @@ def add_conversation(state: State, found: Destination, name: str) -> None:
     with OpenPlace(state, lane) as there:
         file = session_of(there, lane)
     if file is None:
-        found.notes.append("Its conversation is gone, so only its code comes.")
+        found.notes.append("Its conversation is gone, so only its code is adopted.")
         return
     with open_conversation(file.path, file.profile) as opened:
         cut = Cut(end_of_lines(opened)).marked(opened)
