@@ -27,8 +27,8 @@ def torn_paths(record: Record) -> list[bytes]:
 
 
 def saved_notes(record: Record) -> list[str]:
-    return ["This database was written to during the save, so its copy may be torn. Save again when it is idle: "
-            + os.fsdecode(path) for path in torn_paths(record)]
+    return ["This database was written to during the save, so its copy may be torn."
+            " Save again when it is idle: " + os.fsdecode(path) for path in torn_paths(record)]
 
 
 def newest_whole(records: Iterable[Record], of: Record, path: bytes,

@@ -37,7 +37,8 @@ class GitSince:
         found = [self._head_note()] if self.moved else []
         under_way = self.now.get("underWay")
         if under_way and under_way != self.then.get("underWay"):
-            found.append(f"A {under_way} is in progress in git and stays in progress. Only files are changed.")
+            found.append(f"A {under_way} is in progress in git and stays in progress."
+                         " Only files are changed.")
         return found
 
     def _head_note(self) -> str:
