@@ -12,7 +12,6 @@ from rewind.checkpoint.conversations.backup_sums import backup_checksum
 from rewind.checkpoint.conversations.links import body_of, links_of, snapshot_of
 from rewind.checkpoint.conversations.stored import write_out
 from rewind.checkpoint.conversations.which_session import recorded_session
-from rewind.checkpoint.project.known_forks import known_fork
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.project.unfinished import Unfinished
 from rewind.checkpoint.records.record import Record, cursor_of, iso_time
@@ -295,23 +294,11 @@ def make_fork(state: State, plan: ConversationPlan, session_id: str, name: str =
     if not os.path.isdir(folder):
         make_private_dir(folder)  # the agent's directory for this project, or for a new place
     turns = turns_before(state, plan)
-    parent = state.forks().find(plan.session_id) or {}
 
     def appears(fork: Fork) -> None:
         """Note the fork before it exists. An entry without a fork does no harm, but a fork without an entry
         does."""
-        known = known_fork(fork, plan.session_id, plan.profile.name, turns, plan.cut.offset)
-        known["name"] = name or None
-        if earlier and "archived" in earlier:
-            known["archived"] = earlier["archived"]
-        if earlier and "shared" in earlier:
-            known["shared"] = earlier["shared"]
-        if fork_place:
-            known["dir"], known["place"], known["point"] = (
-                fork_place.root, fork_place.place, fork_place.point)
-        elif parent.get("dir") and parent.get("place"):  # its lines say where the parent was forked
-            known["dir"], known["place"] = parent["dir"], parent["place"]
-        state.forks().add(known)
+        state.forks().add(_entry_of(state, plan, fork, turns, name, earlier or {}))
 
     path = plan.path_of(session_id)
     beside = [draft_of(sidecar) for sidecar in sidecar_paths(path, plan.profile)]
@@ -329,6 +316,24 @@ def make_fork(state: State, plan: ConversationPlan, session_id: str, name: str =
                    "agent": plan.profile.name, "size": fork.size, "header": fork.header}
     done.notes = plan.notes + fork.notes
     return done
+
+
+def _entry_of(state: State, plan: ConversationPlan, fork: Fork, turns: int | None, name: str,
+              earlier: KnownFork) -> KnownFork:
+    """The entry of a new fork in `branches.json`."""
+    known: KnownFork = {
+        "sessionId": fork.session_id, "parentSessionId": plan.session_id, "rewindFromTurn": turns,
+        "rewindedAt": iso_time(), "name": name or None, "archived": earlier.get("archived", False),
+        "agent": plan.profile.name, "path": fork.path, "size": fork.size, "header": fork.header,
+        "cutAt": plan.cut.offset}
+    if "shared" in earlier:
+        known["shared"] = earlier["shared"]
+    place, parent = plan.fork_place, state.forks().find(plan.session_id) or {}
+    if place:
+        known["dir"], known["place"], known["point"] = place.root, place.place, place.point
+    elif parent.get("dir") and parent.get("place"):  # its lines say where the parent was forked
+        known["dir"], known["place"] = parent["dir"], parent["place"]
+    return known
 
 
 def _name_in_client(state: State, profile: Profile, fork: Fork) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from rewind import jsonfile
-from rewind.checkpoint.records.record import iso_time
 from rewind.errors import FormatTooNew, StoreDamaged
 from rewind.files import stamp_of
 
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
 
     from rewind.jsonfile import JsonObject
     from rewind.paths import Project
-    from rewind.transcript.write.fork import Fork
 
     class LastRun(TypedDict, total=False):
         """How the last command of `forks compare --run` ended."""
@@ -129,12 +127,6 @@ def ancestors(session_id: str, parent_of: Callable[[str], str | None]) -> list[s
         found.append(at)
         at = parent_of(at)
     return found
-
-
-def known_fork(fork: Fork, parent: str, agent: str, turn: int | None, offset: int) -> KnownFork:
-    return {"sessionId": fork.session_id, "parentSessionId": parent, "rewindFromTurn": turn,
-            "rewindedAt": iso_time(), "name": None, "archived": False, "agent": agent, "path": fork.path,
-            "size": fork.size, "header": fork.header, "cutAt": offset}
 
 
 def _are_sound(forks: Any) -> bool:

@@ -152,13 +152,6 @@ class Timeline:
         found = self._indexed("WHERE sequence=?", (sequence,)) or self.all()
         return next((record for record in found if record.sequence == sequence), None)
 
-    def with_field(self, name: str, since: int) -> list[Record]:
-        """The checkpoints from number `since` on whose record has a certain field, oldest first."""
-        found = self._indexed("WHERE sequence>=? AND instr(summary, ?) ORDER BY sequence",
-                              (since, f'"{name}"'))
-        records = self.all() if found is None else found
-        return [r for r in records if r.sequence >= since and r.data.get(name)]
-
     def has_tree(self, oid: bytes) -> bool:
         """Whether some checkpoint has exactly this tree. The index tells, because the tree of a record never
         changes."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rewind.checkpoint.log.operations import FORK
 from rewind.checkpoint.rewind.effects.directory import Mkdir, Rmdir
-from rewind.checkpoint.rewind.effects.fork import Fork, Trash, Untrash
+from rewind.checkpoint.rewind.effects.fork import Fork, Rename, Trash, Untrash
 from rewind.checkpoint.rewind.effects.kind import (
     MKDIR,
     OUTSIDE,
@@ -20,7 +20,6 @@ from rewind.checkpoint.rewind.effects.kind import (
     EffectsResult,
 )
 from rewind.checkpoint.rewind.effects.outside import OutsideFiles
-from rewind.checkpoint.rewind.effects.renamed import Rename
 from rewind.checkpoint.rewind.effects.rewritten import Rewrite, Swap
 from rewind.errors import SessionInUse
 

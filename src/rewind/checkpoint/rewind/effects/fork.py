@@ -1,4 +1,4 @@
-"""Effects on forks: made, moved to the trash, and brought back from there."""
+"""Effects on forks: made, moved to the trash, brought back from there, and renamed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rewind.agents.registry import profile_named
 from rewind.checkpoint.conversations.bring_back import BACKUPS, ConversationPlan, make_fork
+from rewind.checkpoint.conversations.rename_fork import write_title
 from rewind.checkpoint.conversations.trash import (
     bring_from_trash,
     checked_fork,
@@ -122,4 +123,23 @@ class Trash(EffectKind):
             return None
         move_to_trash(state, effect)
         done.notes.append(f"Moved the fork to the trash: {session}")
+        return effect
+
+
+class Rename(EffectKind):
+    def inverse(self, state: State, effect: Effect, chosen: list[Effect]) -> Effect | None:
+        turned: Effect = {**effect}
+        if "after" in effect:
+            turned["before"], turned["after"] = effect["after"], effect.get("before")
+        if "titleAfter" in effect:
+            turned["titleBefore"], turned["titleAfter"] = effect["titleAfter"], effect.get("titleBefore")
+        return turned
+
+    def preview_notes(self, state: State, effect: Effect) -> list[str]:
+        return [f"Would rename the fork to \"{effect.get('after') or ''}\": {effect.get('sessionId')}"]
+
+    def do(self, state: State, effect: Effect, done: EffectsResult) -> Effect | None:
+        state.forks().change(str(effect["sessionId"]), {"name": effect.get("after")})
+        note = write_title(state, effect)
+        done.notes += [note] if note else []
         return effect

@@ -68,7 +68,8 @@ def _files_at(state: State, record: Record) -> tuple[list[KeptFile], int]:
     """The files as they were at a checkpoint, and how many were kept by somebody else."""
     wanted: dict[bytes, KeptFile] = {}
     strangers: set[bytes] = set()
-    later = [r for r in state.timeline.with_field(FIELD, record.sequence) if r.place == state.place]
+    later = [r for r in state.timeline.all()
+             if r.sequence >= record.sequence and r.place == state.place and r.data.get(FIELD)]
     mine = user_and_machine(state.project.home) if later else ""
     for one in later:
         for kept in kept_outside(one):
