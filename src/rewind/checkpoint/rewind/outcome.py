@@ -17,7 +17,6 @@ class Outcome:
 
     def __init__(self, found: Destination) -> None:
         self.command = found.command
-        self.request = found.request
         self.operation = ""  # its id; empty if there was nothing to do
         self.record: Record | None = found.record
         self.exact = found.exact
@@ -30,7 +29,6 @@ class Outcome:
         self.session: str | None = found.conversation.session_id if found.conversation else None
         self.prompts = found.prompts
         self.boundary = found.boundary
-        self.turn = found.turn
         self.start_anew = found.start_anew
         self.lacks_conversation = found.lacks_conversation
         self.can_redo = False

@@ -40,7 +40,6 @@ class Plan:
         self.session = None if found.start_anew else self.source
         self.in_place = found.in_place
         self.cut: Cut | None = conversation.cut if conversation else None
-        self.agent = conversation.profile.title if conversation else ""
         self.prompts: list[Prompt] = found.prompts
         self.boundary = found.boundary
         self.turn = found.turn

@@ -112,7 +112,7 @@ def _add_boundary(state: State, found: Destination, session: SessionFile, look: 
     request, profile, boundary = found.request, session.profile, look.boundary
     found.boundary, found.prompts = boundary.boundary, boundary.prompts
     if look.prompt:
-        _add_code(state, found, SessionCode(state, session).before(look.prompt))
+        _add_code(found, SessionCode(state, session).before(look.prompt))
     if not request.wants_conversation:
         return
     found.conversation = ConversationPlan(profile, session.path, session.path, boundary.cut)
@@ -128,7 +128,7 @@ def _add_boundary(state: State, found: Destination, session: SessionFile, look: 
         found.notes.append(f"Refused without --force: {reason}" if reason else "")
 
 
-def _add_code(state: State, found: Destination, code: CodeAt | None) -> None:
+def _add_code(found: Destination, code: CodeAt | None) -> None:
     if code is None:
         if not found.request.wants_conversation:
             raise NothingBeforePrompt()
