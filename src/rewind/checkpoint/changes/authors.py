@@ -31,7 +31,6 @@ class Author:
     def __init__(self, kind: str, began: Record | None = None, turn: int | None = None,
                  prompt: str = "") -> None:
         self.kind = kind
-        self.began = began  # the turn's first checkpoint
         self.session = began.session if began else None
         self.turn = turn
         self.prompt = prompt
