@@ -128,7 +128,8 @@ class _ApplyOperation:
             return self.outcome
         op = self._begin(self.here, [])
         try:
-            self._restore_conversation()
+            if self.conversation:
+                self.conversation.run(self.outcome)
         except (RewindError, OSError):
             self._end(op, ops.PARTIAL)
             raise
@@ -167,7 +168,8 @@ class _ApplyOperation:
         outcome.for_agent = self.found.code.for_agent(plan)
         outcome.notes += plan.notes
         try:
-            self._restore_conversation()
+            if self.conversation:
+                self.conversation.run(self.outcome)
         except (RewindError, OSError) as error:
             self._end(op, ops.PARTIAL)
             raise ChatNotRestored(reason=getattr(error, "strerror", None) or error)
@@ -251,8 +253,3 @@ class _ApplyOperation:
             remaining=ops.names_of(path for path, _ in outcome.remaining[:_MOST_REMAINING]) or None)
         outcome.operation = op.id
         outcome.can_redo = redo_target(self.state, self.operations) is not None
-
-    def _restore_conversation(self) -> None:
-        if self.conversation:
-            self.conversation.run(self.outcome)
-

@@ -16,7 +16,7 @@ from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.destination import Destination
 from rewind.checkpoint.rewind.effects.effects import was_done
 from rewind.checkpoint.rewind.effects.kind import OUTSIDE
-from rewind.errors import NoConversation, NothingBeforeCut, RewindError, TranscriptRewritten
+from rewind.errors import NothingBeforeCut, RewindError, TranscriptRewritten
 from rewind.transcript.find import folder_for
 from rewind.transcript.names import session_id_of
 from rewind.transcript.place.cut import Cut
@@ -34,9 +34,7 @@ def add_of_record(state: State, found: Destination, record: Record) -> None:
     except RewindError as error:
         if needed:
             raise
-        if isinstance(error, NoConversation):
-            found.no_conversation = f"{error.message} Only the code is restored."
-        elif isinstance(error, NothingBeforeCut):
+        if isinstance(error, NothingBeforeCut):
             found.start_anew = error
             found.notes.append(f"{error.message} {error.hint}")
         else:

@@ -42,8 +42,7 @@ class CodeToMerge(Merging, CodeToRestore):
     def __init__(self, state: State, target: Merge) -> None:
         CodeToRestore.__init__(self, Record({"name": RESULT, "sequence": 0, "kind": "auto", "trigger": {},
                                  "code": {"format": "objects", "tree": _NO_ID, "rules": _NO_ID}}))
-        Merging.__init__(self, target.command, _spans(state, target), target.how, target.paths,
-                         getattr(target, "parts", {}))
+        Merging.__init__(self, target, _spans(state, target))
         self.source: MergedSource | None = None
 
     def open(self, state: State) -> Source:

@@ -117,7 +117,7 @@ class MergedSource(Source):
         """Merge the spans into the project as it is in this scan."""
         self.snapshot = snapshot
         self.made, self.conflicts, self.settled, self.unknown = {}, [], [], {}
-        paths, touched = Paths(self.wanted.only), set()
+        paths, touched = Paths(self.wanted.target.paths), set()
         root = snapshot.root
         for span in self.wanted.spans:
             work = self._merge(span, root, paths, looked_for)
@@ -141,7 +141,7 @@ class MergedSource(Source):
         label = f"{'before' if revert else 'after'} {span.label}" + (
             f": {quoted(printable(span.prompt))}" if span.prompt else "")
         more: dict[str, Any] = {
-            "how": self.wanted.how, "our_label": _NOW, "their_label": label, "paths": paths,
+            "how": self.wanted.target.how, "our_label": _NOW, "their_label": label, "paths": paths,
             "gone": CHANGED_SINCE if revert else CHANGED_HERE,
             "looked_for": looked_for, "frozen": frozenset(conflict.path for conflict in self.conflicts)}
         if self.wanted.parts:
