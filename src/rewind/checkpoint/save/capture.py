@@ -62,15 +62,15 @@ def capture(state: State, rules: Rules, progress: Progress | None = None,
     before = store.added
     monitor = _monitor(state, rules, trusting)
 
-    def look(all_read: Callable[[], None] | None = None) -> Snapshot:
+    def scan_tree(all_read: Callable[[], None] | None = None) -> Snapshot:
         return scan(state.root, rules, state.cache, store, keep=True, now_ns=state.lock_now_ns,
                     progress=progress, moment=moment, monitor=monitor, all_read=all_read)
 
     try:
         if all_read and not (release_lock and state.can_release_store_lock()):
-            snapshot = look(note)
+            snapshot = scan_tree(note)
         else:
-            snapshot = _look_without_store_lock(state, look) if release_lock else look()
+            snapshot = _scan_without_store_lock(state, scan_tree) if release_lock else scan_tree()
             note()
         rules_id = _put_rules(state, rules, store)
     except BaseException:
@@ -97,16 +97,16 @@ def _monitor(state: State, rules: Rules, trusting: bool) -> Monitor | None:
     return monitor_for(state, check=not trusting)
 
 
-def _look_without_store_lock(state: State, look: Callable[[], Snapshot]) -> Snapshot:
+def _scan_without_store_lock(state: State, scan_tree: Callable[[], Snapshot]) -> Snapshot:
     """Scan with the store's lock released. Meanwhile a collection may have deleted an object that the scan
     relies on, or a hook of an earlier version, which ignores the lock of the place, may have scanned. Then
     scan again with the lock."""
     version = state.cache.version()
     with release_store_lock(state):
-        snapshot = look()
+        snapshot = scan_tree()
     if state.cache.version() == version and state.objects.has_all_relied_on():
         return snapshot
-    return look()
+    return scan_tree()
 
 
 def _sweep_leftovers(state: State, snapshot: Snapshot) -> None:

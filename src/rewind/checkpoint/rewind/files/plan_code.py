@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rewind.snapshot.scan.build import Snapshot
     from rewind.snapshot.trees.change import Change, Trees
 
-    Look = Callable[[Rules], Snapshot]  # a scan of the project under these rules
+    ScanWith = Callable[[Rules], Snapshot]  # a scan of the project under these rules
 
 PATIENCE = 3  # scans for paths that are not captured yet, before they are left alone
 
@@ -42,11 +42,11 @@ def plan_code(state: State, wanted: CodeToRestore) -> tuple[RestorePlan, Snapsho
         return planned(state, wanted, source)
 
 
-def planned(state: State, wanted: CodeToRestore, source: Source, look: Look | None = None, *,
+def planned(state: State, wanted: CodeToRestore, source: Source, scan_with: ScanWith | None = None, *,
             only_mapped: bool = False) -> tuple[RestorePlan, Snapshot]:
-    """The same with the checkpoint open. `look` may capture the project instead of only reading it.
+    """The same with the checkpoint open. `scan_with` may capture the project instead of only reading it.
     `only_mapped` ignores files that other processes have open without mapping them into memory."""
-    plan, snapshot = look_and_plan(state, source, state.rules(), look or _look(state), wanted.paths,
+    plan, snapshot = scan_and_plan(state, source, state.rules(), scan_with or _scanner(state), wanted.paths,
                                    open_files.open_files(state.root, only_mapped=only_mapped))
     _check_named(source, snapshot, wanted)
     plan.foreign = _foreign(state, plan, snapshot)
@@ -55,21 +55,21 @@ def planned(state: State, wanted: CodeToRestore, source: Source, look: Look | No
     return plan, snapshot
 
 
-def _look(state: State) -> Look:
+def _scanner(state: State) -> ScanWith:
     return lambda rules: scan(state.root, rules, state.cache, state.objects, keep=False)
 
 
 def first_that_differs(state: State, records: Iterable[Record], current: str) -> Record | None:
     """The first of these checkpoints that differs from the project, found with one scan. Conflicts alone are
     no reason to restore the checkpoint that the project stands on (`current`) again."""
-    rules, look = state.rules(), _look(state)
-    snapshot = look(rules)
+    rules, scan_with = state.rules(), _scanner(state)
+    snapshot = scan_with(rules)
     for record in records:
         if record.tree == snapshot.root:
             continue
         with Source(state, record) as source:
-            plan, _ = look_and_plan(state, source, rules,
-                                    lambda wanted: snapshot if wanted is rules else look(wanted), None)
+            plan, _ = scan_and_plan(state, source, rules,
+                                    lambda wanted: snapshot if wanted is rules else scan_with(wanted), None)
             if plan.changes or (plan.conflicts and record.name != current):
                 return record
     return None
@@ -80,19 +80,19 @@ def unsaved(state: State, plan: RestorePlan, snapshot: Snapshot, since: Record |
     if not plan.changes or since is None or since.tree == snapshot.root:
         return []
     with Source(state, since) as source:
-        edits, _ = look_and_plan(state, source, state.rules(), lambda rules: snapshot, None)
+        edits, _ = scan_and_plan(state, source, state.rules(), lambda rules: snapshot, None)
     replaced = {change.path for change in plan.changes}
     return [change for change in edits.changes if change.path in replaced]
 
 
-def look_and_plan(state: State, source: Source, rules: Rules, look: Look, paths: list[bytes] | None,
+def scan_and_plan(state: State, source: Source, rules: Rules, scan_with: ScanWith, paths: list[bytes] | None,
                   in_use: list[OpenFile] | None = None) -> tuple[RestorePlan, Snapshot]:
     """Scan and plan until every path that the plan changes is captured, whatever the rules say. `in_use` was
     found before, because between the scan and the restore there must be no time for other programs."""
     record = source.record
     then_rules = _rules_then(source, rules)
     for _ in range(PATIENCE):
-        snapshot = look(rules)
+        snapshot = scan_with(rules)
         source.merge_into(snapshot, rules.forced)
         wanted = _with_journals(state, source, snapshot, Paths(paths))
         planner = RestorePlanner(

@@ -102,7 +102,7 @@ def _prepare(state: State, source: Source, wanted: CodeToRestore,
     """The plan and the backup use the same capture, so nothing can change between them."""
     drafts: list[Draft] = []
 
-    def look(rules: Rules) -> Snapshot:
+    def scan_with(rules: Rules) -> Snapshot:
         for old in drafts:
             old.close()
         try:
@@ -113,7 +113,7 @@ def _prepare(state: State, source: Source, wanted: CodeToRestore,
 
     try:
         # The plan has already reported open files. Here only changes that leave no trace matter.
-        plan, _ = planned(state, wanted, source, look, only_mapped=True)
+        plan, _ = planned(state, wanted, source, scan_with, only_mapped=True)
     except BaseException:
         for draft in drafts:
             draft.close()
