@@ -433,7 +433,7 @@ class Controller:
         current, timeline = self.here(), self.state.timeline
         name = current.name if current else ""
         return [b for b in timeline.briefs()
-                if (backups or (b.kind != "backup" and timeline.is_here(b)) or b.name == name)
+                if (backups or (b.kind != "backup" and timeline.belongs_here(b)) or b.name == name)
                 and (not session or (b.session or "").startswith(session))]
 
     def find(self, text: str) -> Record:

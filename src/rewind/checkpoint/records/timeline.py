@@ -127,9 +127,10 @@ class Timeline:
         """What `list` shows: the checkpoints of this place, newest first, without backups except the one that
         the project stands on. Imported checkpoints belong to no place and are shown in all places."""
         name = current.name if current else ""
-        return [r for r in reversed(self.all()) if (r.kind != "backup" and self.is_here(r)) or r.name == name]
+        return [r for r in reversed(self.all())
+                if (r.kind != "backup" and self.belongs_here(r)) or r.name == name]
 
-    def is_here(self, record: Record | Brief) -> bool:
+    def belongs_here(self, record: Record | Brief) -> bool:
         return record.place == self.place or record.imported
 
     def newest(self) -> Record | None:
