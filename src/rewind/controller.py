@@ -309,7 +309,7 @@ class Controller:
     @property
     def _fresh(self) -> State:
         """The state, with what other processes have written since the last look."""
-        self.state.look_again()
+        self.state.refresh()
         return self.state
 
     @property
@@ -439,9 +439,9 @@ class Controller:
     def list_briefs(self, *, backups: bool = False, session: str | None = None) -> list[Brief]:
         """The same, with no more of each than a list shows, which is much faster where there are many."""
         current, timeline = self.here(), self.state.timeline
-        is_here, name = timeline.is_here(), current.name if current else ""
+        name = current.name if current else ""
         return [b for b in timeline.briefs()
-                if (backups or (b.kind != "backup" and is_here(b.name)) or b.name == name)
+                if (backups or (b.kind != "backup" and timeline.belongs_here(b)) or b.name == name)
                 and (not session or (b.session or "").startswith(session))]
 
     def find(self, text: str) -> Record:
@@ -621,7 +621,7 @@ class Controller:
 
     def open_in(self, outcome: Outcome) -> str:
         """The agent whose client still has the conversation open that was left; empty where nobody has."""
-        from rewind.checkpoint.conversations.session_tree import SessionActivity
+        from rewind.checkpoint.conversations.which_session import SessionActivity
 
         left = outcome.left
         if left is None or not os.path.isfile(left.original):
@@ -645,7 +645,7 @@ class Controller:
 
     def is_busy(self, session_id: str) -> bool:
         """Whether a turn is running in this session."""
-        from rewind.checkpoint.conversations.session_tree import SessionActivity
+        from rewind.checkpoint.conversations.which_session import SessionActivity
 
         return SessionActivity(self.state).of(self.session_file(session_id))[1]
 
@@ -797,7 +797,7 @@ class Controller:
 
     def session_files(self) -> Iterator[tuple[SessionFile, tuple[bool, bool]]]:
         """The project's transcripts, each with whether it is open and whether a turn is running in it."""
-        from rewind.checkpoint.conversations.session_tree import SessionActivity
+        from rewind.checkpoint.conversations.which_session import SessionActivity
         from rewind.transcript.find import project_sessions
 
         activity = SessionActivity(self.state)

@@ -1,6 +1,6 @@
-"""What a person may change of a checkpoint: its description, whether it is pinned, whether it stays at all.
+"""What a person may change: the description of a checkpoint, its pin, and whether it is kept at all.
 
-A record is rewritten as a whole, atomically and under the lock; its tree and its place in the history never
+A record is rewritten as a whole, atomically and under the lock. Its tree and its place in the history never
 change.
 """
 
@@ -45,7 +45,7 @@ def changed(state: State, name: str, what: str, changes: Fields) -> Record:
 
 
 def mark_turn(state: State, session: SessionFile, turn: int, name: str) -> Record:
-    """A turn marked by a name: its checkpoint gets the name, and is kept from then on."""
+    """Give a turn a name: its checkpoint gets this description and is kept from then on."""
     from rewind.checkpoint.map.turn_views import read_page
     from rewind.checkpoint.rewind.conversation.forks import checked_name
     from rewind.checkpoint.save.save import save
@@ -64,7 +64,8 @@ def mark_turn(state: State, session: SessionFile, turn: int, name: str) -> Recor
 
 
 def check_deletable(state: State, names: list[str], force: bool) -> None:
-    """Refuses before anything is deleted. `force` gives up ways back, but not where the project stands."""
+    """Refuse before anything is deleted. `force` deletes checkpoints that are needed to undo operations, but
+    never the one that the project stands on."""
     reasons = needed_because(state)
     for name in names:
         reason, always = reasons.get(name, ("", False))

@@ -1,5 +1,5 @@
-"""Upkeep from beginning to end: what `rewind gc` does. A checkpoint starts this file by its path, with
-`gc|pack ROOT HOME`, and nobody waits for it."""
+"""Upkeep from beginning to end: what `rewind gc` does. A save starts this file by its path, with
+`gc|pack ROOT HOME`, as a background process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PATIENT = 120.0
 
 
 def gc(state: State, keep: int | None, wait: float, progress: Progress | None = None) -> Collected:
-    """Delete what is not kept any more, here and in the private repository, and pack the rest."""
+    """Delete what is no longer kept, here and in the private repository, and pack the rest."""
     from rewind.checkpoint.remote.collect import collect_repository
     from rewind.checkpoint.upkeep.collection import collect
     from rewind.checkpoint.upkeep.pieces import pack

@@ -1,4 +1,4 @@
-"""How a project stands: its checkpoints, what changed since, what they take, and where we are."""
+"""The status of a project: its checkpoints, what changed since, their disk use, and where it stands."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Status:
         self.here = here(state)
         self.changes = _changes(state, self.here, snapshot)
         self.disk = disk_use(state)
-        self.for_remotes = repository_bytes(state)  # of that
+        self.for_remotes = repository_bytes(state)  # is part of `disk`
         self.cap = int(state.settings.get("storage.maxSizeMb") * MB)
         # Counting what protected checkpoints reach takes time, and matters only above the cap.
         over = self.disk > self.cap
@@ -53,7 +53,7 @@ def _unfinished_forks(state: State) -> list[str]:
     try:
         return [text for text in map(problem, lanes(state)) if text]
     except RewindError:
-        return []  # `branches.json` is damaged, which `validate` tells
+        return []  # `branches.json` is damaged, which `validate` reports
 
 
 def _changes(state: State, base: Record | None,

@@ -111,9 +111,9 @@ def test_an_empty_name_is_a_usage_error(four: Place) -> None:
 def test_the_index_answers_without_reading_a_record(four: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     four.names()
     monkeypatch.setattr(RecordFiles, "read", lambda self, name: pytest.fail("read"))
-    newest, third = four.timeline.newest(), four.timeline.at(3)
+    newest, third = four.timeline.newest(), four.timeline.with_sequence(3)
     assert four.names() == [B, A, C, D] and newest and newest.name == D and third and third.name == C
-    assert four.timeline.at(7) is None
+    assert four.timeline.with_sequence(7) is None
     assert four.timeline.has_tree(bytes.fromhex(ID)) and not four.timeline.has_tree(b"?" * 32)
 
 
@@ -135,13 +135,13 @@ def test_a_tree_or_a_number_that_only_a_deleted_or_rewritten_record_had_is_not_f
     four.write(A, 9, tree="ef" * 32)
     assert not four.timeline.has_tree(b"\xcd" * 32) and four.timeline.has_tree(b"\xef" * 32)
     four.files.delete(A)
-    assert not four.timeline.has_tree(b"\xef" * 32) and four.timeline.at(9) is None
+    assert not four.timeline.has_tree(b"\xef" * 32) and four.timeline.with_sequence(9) is None
 
 
 def test_an_index_with_rubbish_in_it_is_not_believed(four: Place) -> None:
     four.names()
     four.derived.write([("UPDATE records SET summary=? WHERE sequence>?", [("{rubbish", 2)])])
-    newest, last = four.timeline.newest(), four.timeline.at(4)
+    newest, last = four.timeline.newest(), four.timeline.with_sequence(4)
     assert newest and last and newest.name == last.name == D
 
 

@@ -17,7 +17,7 @@ import pytest
 from cli import conftest as in_process
 from cli.conftest import InProcess
 from rewind.checkpoint.records.record import Record
-from rewind.checkpoint.records.torn import newest_whole, recorded, torn_paths
+from rewind.checkpoint.records.torn import names_to_record, newest_whole, torn_paths
 from rewind.controller import Controller
 from rewind.snapshot.scan import sqlite_copy
 from rewind_cli import Rewind
@@ -49,9 +49,8 @@ def test_a_record_that_names_no_paths_names_none() -> None:
 
 
 def test_a_record_has_room_for_some_of_them() -> None:
-    assert recorded([]) == {}
-    assert recorded([b"b\xff", b"a"]) == {"torn": ["a", "b\udcff"]}
-    assert len(recorded([b"%d" % n for n in range(1000)])["torn"]) == 100
+    assert names_to_record([b"b\xff", b"a"]) == ["a", "b\udcff"]
+    assert len(names_to_record([b"%d" % n for n in range(1000)])) == 100
 
 
 # what is said

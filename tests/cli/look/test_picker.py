@@ -265,7 +265,7 @@ def test_without_a_conversation_the_code_comes_back_alone(start: Any, scene: Sce
     terminal.say(number_of("First checkpoint", terminal.until(ASKS)))
     terminal.until("for the list:")
     terminal.say("1")
-    assert "Only the code comes back." in terminal.until("(y/n)")
+    assert "Only the code is restored." in terminal.until("(y/n)")
     terminal.say("y")
     code, text = terminal.end()
     assert code == 0, text

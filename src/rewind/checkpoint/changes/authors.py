@@ -1,7 +1,8 @@
-"""Who made a change: which turn of an agent, or the person between two turns.
+"""Who made a change: a turn of an agent, or the person between two turns.
 
-What changed from a turn's prompt to its end is the turn's, whatever tool did it. What changed from there to
-the next prompt is the person's. A turn that was interrupted has no end: then it reaches to the next prompt.
+Changes from a turn's prompt to its end count as the turn's, whatever tool made them. Changes from there to
+the next prompt count as the person's. A turn that was interrupted has no end, so it lasts until the next
+prompt.
 """
 
 from __future__ import annotations
@@ -19,42 +20,41 @@ from rewind.transcript.turns.turn_index import open_turns
 from rewind.transcript.turns.turn_tools import TurnTools, tools_of_turn
 from rewind.transcript.turns.turn_tree import Row
 
-Running = tuple[Record, ...]  # the first checkpoint of each turn that is under way, the latest last
+Running = tuple[Record, ...]  # the first checkpoint of each running turn, the latest last
 AGENT, YOU, GIT = "agent", "you", "git"
 _IN_A_TURN = ("PreToolUse", "PostToolUse", "Stop")
 
 
 class Author:
-    """`turn` is None where the number is not known: the transcript is gone, or the agent rewrote it."""
+    """`turn` is None if its number is not known: the transcript is gone, or the agent rewrote it."""
 
     def __init__(self, kind: str, began: Record | None = None, turn: int | None = None,
                  prompt: str = "") -> None:
         self.kind = kind
-        self.began = began  # the turn's first checkpoint
         self.session = began.session if began else None
         self.turn = turn
         self.prompt = prompt
 
 
 class Authors:
-    """Asked for many changes: the records are looked at once, and each transcript when it is needed."""
+    """Answers for many changes: the records are read once, and each transcript when it is needed."""
 
     def __init__(self, state: State, parents: Lineage) -> None:
         self._prompts = _Prompts(state)
-        self._by, self._after, self._newest = _replay(parents)
+        self._turn_by_record, self._after, self._newest = _replay(parents)
         self._known: dict[str, Author] = {}
         self._tools: dict[str, TurnTools] = {}
 
     def author_of(self, record: Record) -> Author:
-        """Who changed what differs between a checkpoint and its parent."""
+        """Who made the changes between a checkpoint and its parent."""
         return self._author(self.turn_of(record))
 
     def turn_of(self, record: Record) -> Record | None:
-        """The first checkpoint of the turn that did; None: it was the person."""
-        return self._by.get(record.name)
+        """The first checkpoint of the turn that made them; None if it was the person."""
+        return self._turn_by_record.get(record.name)
 
     def tools_of(self, record: Record) -> TurnTools | None:
-        """What that turn used, as far as its transcript tells; None: it was the person."""
+        """The tools that this turn used, if its transcript tells; None if it was the person."""
         began = self.turn_of(record)
         if began is None:
             return None
@@ -63,8 +63,8 @@ class Authors:
         return self._tools[began.name]
 
     def current_author(self, record: Record) -> Author:
-        """Who changes files now, while the project stands on this checkpoint. If others were made since, it
-        was taken back there, and no turn goes on."""
+        """Who changes files now, while the project stands on this checkpoint. If later checkpoints exist, the
+        project was rewound to it, and no turn continues."""
         returned = self._newest.get(record.place, 0) > record.sequence
         running = () if returned else self._after.get(record.name)
         return self._author(running[-1] if running else None)
@@ -81,19 +81,19 @@ class Authors:
 
 
 def _replay(parents: Lineage) -> tuple[dict[str, Record | None], dict[str, Running], dict[str, int]]:
-    """Checkpoint -> the first checkpoint of the turn that changed it; checkpoint -> the turns under way after
-    it; place -> its last number."""
+    """Checkpoint -> the first checkpoint of the turn that changed it; checkpoint -> the turns that run after
+    it; place -> the number of its last checkpoint."""
     by: dict[str, Record | None] = {}
     after: dict[str, Running] = {}
     newest: dict[str, int] = {}  # by place
     for record in sorted(parents.records.values(), key=lambda r: r.sequence):
         parent = parents.parent(record.name)
-        # Something was made in between, so the project was taken back to the parent: no turn goes on there.
+        # There are checkpoints in between, so the project was rewound to the parent, and no turn continues.
         returned = parent is not None and newest.get(record.place, 0) > parent.sequence
         running = after.get(parent.name, ()) if parent and not returned else ()
         by[record.name] = _turn_of(record, running)
         after[record.name] = _running_after(record, running)
-        if not record.data.get("imported"):
+        if not record.imported:
             newest[record.place] = record.sequence
     return by, after, newest
 
@@ -108,7 +108,7 @@ def _running_after(record: Record, running: Running) -> Running:
     event, own = record.trigger.get("event"), _of_session(record, running)
     others = tuple(r for r in running if r is not own)
     if event == "UserPromptSubmit":
-        # A prompt that was typed while a turn ran has that turn's id, and does not begin another one.
+        # A prompt that was typed while a turn ran has that turn's id and begins no new turn.
         same = own and own.trigger.get("promptId") and (
             own.trigger["promptId"] == record.trigger.get("promptId"))
         return running if same else (*others, record)
@@ -124,14 +124,14 @@ def _of_session(record: Record, running: Running) -> Record | None:
 
 
 class _Prompts:
-    """The prompt that a turn began with, found in its transcript."""
+    """Finds the prompt with which a turn began in its transcript."""
 
     def __init__(self, state: State) -> None:
         self._state = state
         self._known: dict[str, tuple[SessionFile, list[Row]] | None] = {}
 
     def row(self, began: Record) -> Row | None:
-        """None where the transcript does not tell it."""
+        """None if the transcript does not tell."""
         try:
             known = self._session(began.session or "")
             if known is None:
@@ -161,8 +161,8 @@ class _Prompts:
 
 
 def _place(file: SessionFile, record: Record) -> int | None:
-    """Where the transcript ended when the checkpoint was made. Claude Code makes the file after the first
-    prompt: without one it is the beginning."""
+    """Where the transcript ended when the checkpoint was made. Claude Code creates the file after the first
+    prompt, so without a conversation it is the beginning."""
     cursor = cursor_of(record)
     if not cursor:
         return None if record.data.get("hasTranscript") else 0
@@ -176,7 +176,7 @@ def _row_of(rows: Iterable[Row], place: int | None, began: Record) -> Row | None
     before = [row for row in rows if row.offset < place]
     if began.trigger.get("event") != "UserPromptSubmit":
         return before[-1] if before else None
-    # A client may have written a prompt before its hook ran, or write it afterwards.
+    # A client may write a prompt before or after its hook runs.
     following = [row for row in rows if row.offset >= place][:1]
     text = prompt_start(began.trigger.get("promptText"))
     return next((row for row in (*before[-1:], *following) if prompt_start(row.prompt) == text), None)

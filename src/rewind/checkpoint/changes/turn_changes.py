@@ -1,4 +1,5 @@
-"""What a turn did to the files: the difference between the checkpoints around it, counted and remembered."""
+"""What a turn did to the files: the difference between the checkpoints around it, with line counts,
+cached."""
 
 from __future__ import annotations
 
@@ -26,36 +27,36 @@ if TYPE_CHECKING:
         removed: int | None
 
     class Changes(TypedDict, total=False):
-        """What is different in one of two checkpoints; `large` is there if it is not 0."""
+        """The difference between two checkpoints; `large` exists only if it is not 0."""
 
         files: list[ChangedFile]
         added: int
         removed: int
         more: int  # files that are not listed
         deleted: int  # files
-        counted: bool  # false where the lines of some files were not
-        large: int  # files that are too large for that
+        counted: bool  # false if the lines of some files were not counted
+        large: int  # files that are too large to count their lines
 
-    # `from` is a word of the language, hence not a class.
+    # `from` is a keyword, so this cannot be a class.
     FromTo = TypedDict("FromTo", {"from": str, "to": str}, total=False)
 
     class TurnChanges(Changes, FromTo, total=False):
-        """And between which checkpoints that is."""
+        """With the names of the two checkpoints."""
 
-_NAMED = 400  # files that are listed,
-_COUNTED = 200  # and whose lines are counted
+_NAMED = 400  # files that are listed
+_COUNTED = 200  # files whose lines are counted
 NOTHING: Changes = {"files": [], "added": 0, "removed": 0, "more": 0, "deleted": 0, "counted": True}
 MOST_UNPACKED = 64 << 20  # of archives, for one page of turns: about two seconds
 
 
 class Unpacked:
-    """Checkpoints whose content is at hand while several are compared: an archive is unpacked once, and no
-    more of them than a person would wait for. What was found out is remembered, so the next time goes on."""
+    """Open checkpoints while several are compared: each archive is unpacked once, and no more archives than a
+    person would wait for. Results are cached, so the next call continues."""
 
     def __init__(self, state: State, room: int = MOST_UNPACKED) -> None:
         self._state = state
         self._room = room
-        # By tree: a turn often begins with what the last one left.
+        # By tree, because a turn often begins with the tree that the last one left.
         self._open: dict[bytes, Source] = {}
         self._stack = contextlib.ExitStack()
 
@@ -77,7 +78,7 @@ class Unpacked:
 
 
 def _size(record: Record) -> int:
-    """The bytes that must be unpacked to look into it."""
+    """The bytes that must be unpacked to read it."""
     if record.format == "objects":
         return 0
     size = record.code.get("totalSize")
@@ -86,8 +87,7 @@ def _size(record: Record) -> int:
 
 def changes_between(state: State, old: Record, new: Record,
                     unpacked: Unpacked | None = None) -> Changes | None:
-    """None where it cannot be told: without `unpacked`, archives are not looked into. Nothing changed: no
-    files."""
+    """None if it is not known: without `unpacked`, archives are not read."""
     if old.tree == new.tree:
         return NOTHING.copy()
     key = f"{old.tree.hex()} {new.tree.hex()}"
@@ -96,7 +96,7 @@ def changes_between(state: State, old: Record, new: Record,
             known: Changes = quickjson.loads(text)
             return known
         except ValueError:
-            pass  # then it is found out again
+            pass  # a damaged entry: compare again
     at_hand = unpacked or Unpacked(state, 0)
     if not at_hand.has_room_for(old, new):
         return None
@@ -110,8 +110,8 @@ def changes_between(state: State, old: Record, new: Record,
 
 
 def row_changes(state: State, records: list[Record], patience: float) -> dict[str, Changes]:
-    """What changed with each checkpoint, by name. Those that are not known after `patience` seconds are left
-    out, and told the next time."""
+    """What changed with each checkpoint, by name. What is not known after `patience` seconds is left out
+    until the next call."""
     parents = lineage(state)
     until = time.monotonic() + patience
     found = {}

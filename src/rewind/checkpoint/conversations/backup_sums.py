@@ -1,4 +1,4 @@
-"""A hash of a transcript's backup, noted in the history, so that a flipped bit in the only copy is seen."""
+"""A hash of a transcript's backup, noted in the log, so that a flipped bit in the only copy is noticed."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from rewind.transcript.read.lines import open_transcript, read_at
 if TYPE_CHECKING:
     from rewind.checkpoint.log.line import Effect
 
-_MOST = 256 << 20  # a second's work; a person waits for it
+_MOST = 256 << 20  # takes about a second, while a person waits
 _STEP = 4 << 20
 
 
 def backup_checksum(path: str) -> Effect:
-    """The fields to be noted: how much of the file is meant, and its hash; nothing for a huge one."""
+    """The fields to note: the size and the hash; none for a huge file."""
     size = os.path.getsize(path)
     return {"bytes": size, "hash": _hash(path, size)} if size <= _MOST else {}
 
 
 def backup_was_changed(noted: Effect) -> bool:
-    """Whether the backup is there and is not what was noted. What was appended later does not count."""
+    """Whether the backup differs from what was noted. What was appended later does not count."""
     path, size, wanted = noted.get("backup"), noted.get("bytes"), noted.get("hash")
     if not isinstance(path, str) or not isinstance(size, int) or not isinstance(wanted, str):
         return False

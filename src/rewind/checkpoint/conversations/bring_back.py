@@ -12,7 +12,6 @@ from rewind.checkpoint.conversations.backup_sums import backup_checksum
 from rewind.checkpoint.conversations.links import body_of, links_of, snapshot_of
 from rewind.checkpoint.conversations.stored import write_out
 from rewind.checkpoint.conversations.which_session import recorded_session
-from rewind.checkpoint.project.known_forks import known_fork
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.project.unfinished import Unfinished
 from rewind.checkpoint.records.record import Record, cursor_of, iso_time
@@ -46,36 +45,36 @@ if TYPE_CHECKING:
     from rewind.checkpoint.records.record import Transcript
 
 BACKUPS = "transcript-backup"
-_WORTH_COUNTING = 8 << 20  # turns of a longer conversation are counted when somebody looks at it
+_WORTH_COUNTING = 8 << 20  # the turns of a longer conversation are counted when somebody looks at it
 _WORTH_READING = 32 << 20
 
 
 class ForkPlace:
-    """Where a fork goes on that is not for the directory of its original: in another place of the project."""
+    """The place of the project in which a fork continues, if it is not the place of its original."""
 
     def __init__(self, root: str, place: str, point: str = "") -> None:
         self.root = root
         self.place = place
-        self.point = point  # the checkpoint that the place began with
+        self.point = point  # the checkpoint with which the place began
 
 
 class ConversationPlan:
-    """A session and where to cut it. `source` is its file, or what the store has of it."""
+    """A session and where to cut it. `source` is its transcript, or a temporary copy from the store."""
 
     def __init__(self, profile: Profile, original: str, source: str, cut: Cut) -> None:
         self.profile = profile
         self.original = original
         self.source = source
         self.cut = cut
-        self.identity: tuple[int, int] | None = None  # of the file that was checked: no other one is read
-        self.turns: int | None = None  # how many are kept, where that is known already
-        self.index: TurnIndex | None = None  # once it was opened
+        self.identity: tuple[int, int] | None = None  # of the file that was checked; no other file is read
+        self.turns: int | None = None  # how many are kept, if that is known
+        self.index: TurnIndex | None = None  # if it was opened
         self.fork_place: ForkPlace | None = None
         self.notes: list[str] = []
 
     @property
     def beside(self) -> str:
-        """A path in the directory that a fork goes to."""
+        """A path in the directory where the fork is made."""
         if self.fork_place is None:
             return self.original
         folder = folder_for(self.profile, self.fork_place.root, self.original)
@@ -89,7 +88,7 @@ class ConversationPlan:
         return session_id_of(self.original, self.profile)
 
     def check(self) -> None:
-        """Whether the agent could go on from there; better said before anything is restored."""
+        """Refuse a cut that the agent could not continue from, before anything is restored."""
         with open_conversation(self.source, self.profile, self.identity) as file:
             self.check_in(file)
 
@@ -98,14 +97,14 @@ class ConversationPlan:
         check_client(self.profile)
 
     def check_format(self) -> None:
-        """Refuse a format that may mean something else, before anything is restored. A tree is checked by
-        whoever cuts it."""
+        """Refuse an unknown format before anything is restored. Transcripts that are trees are checked when
+        they are cut."""
         if self.profile.kind == TREE:
             return
         try:
             self.check()
         except NothingBeforeCut:
-            pass  # no matter of the format: whoever asks for a fork is told then
+            pass  # the format is fine; making a fork reports this
 
     @property
     def is_from_store(self) -> bool:
@@ -123,8 +122,8 @@ class ConversationPlan:
 
 
 def plan_of_record(state: State, record: Record, *, to_resume: bool = False) -> ConversationPlan:
-    """Where a checkpoint cuts its conversation. To be closed, for it may hold a temporary file. `to_resume`:
-    refused where the agent could not go on from there."""
+    """Where a checkpoint cuts its conversation. Close it, because it may have a temporary file. With
+    `to_resume`, refuses a cut that the agent could not continue from."""
     data = record.transcript
     if not record.data.get("hasTranscript") or not data:
         raise NoConversation(checkpoint=record.name)
@@ -154,11 +153,12 @@ def plan_of_record(state: State, record: Record, *, to_resume: bool = False) -> 
 
 
 def checked_path(profile: Profile, data: Transcript) -> str:
-    """A path out of a record is used only where the agent itself would write."""
+    """A path from a record is used only if it is where the agent itself writes."""
     path, session_id = data.get("original_path"), data.get("sessionId")
     if isinstance(path, str) and isinstance(session_id, str) and is_session_id(session_id):
         if not session_id_of(path, profile):
-            path = path_beside(path, session_id, profile)  # it is gone; its name does not tell whose it was
+            # The file is gone, and its name contains no session id.
+            path = path_beside(path, session_id, profile)
         if session_id_of(path, profile) == session_id:
             check_in_session_directory(profile, path)
             return path
@@ -167,7 +167,7 @@ def checked_path(profile: Profile, data: Transcript) -> str:
 
 
 def _where_now(profile: Profile, path: str) -> str:
-    """The agent may have moved the transcript since, to the folder of another directory."""
+    """The current path of the transcript. The agent may have moved it to the folder of another directory."""
     if os.path.lexists(path):
         return path
     moved = session_anywhere(profile, session_id_of(path, profile), near=path)
@@ -182,7 +182,8 @@ def check_in_session_directory(profile: Profile, path: str) -> None:
 
 
 def _in_original(data: Transcript, original: str, profile: Profile) -> tuple[int, BinaryIO | None]:
-    """Where the checkpoint ends in the agent's own file, and that file; None where it is another one now."""
+    """Where the checkpoint ends in the agent's own file, and that open file. None if it is another file
+    now."""
     cursor = data.get("cursor")
     if not isinstance(cursor, dict):
         return 0, None
@@ -192,7 +193,7 @@ def _in_original(data: Transcript, original: str, profile: Profile) -> tuple[int
         return 0, None
     place = None
     try:
-        # Once more, now that it is open: a link to elsewhere may have taken its place meanwhile.
+        # Checked again now that it is open, because a link may have taken its place meanwhile.
         ours = is_under_root(profile, original) and _is_still(original, identity_of(file))
         place = place_in(file, cursor) if ours else None
     except RewindError:
@@ -212,7 +213,8 @@ def _is_still(path: str, identity: tuple[int, int]) -> bool:
 
 
 def _from_store(state: State, record: Record, original: str) -> tuple[str, int]:
-    """The longest stored version that this checkpoint is a part of: it has the lines that came late."""
+    """Write the longest stored version that contains this checkpoint, because it has lines that were appended
+    late. Returns its path and where the checkpoint ends in it."""
     if snapshot_of(record) is None:
         raise TranscriptNotFound(path=original)
     path = state.project.path(f"temporary-{os.getpid()}-{record.name}.jsonl")
@@ -223,7 +225,7 @@ def _from_store(state: State, record: Record, original: str) -> tuple[str, int]:
                 place = place_in(file, cursor_of(record))
             if place is not None:
                 return path, place
-        # The cursor fits nowhere: what the checkpoint itself holds is what it stands for.
+        # The cursor fits no version: the checkpoint's own version counts.
         return path, os.path.getsize(path)
     except BaseException:
         if os.path.lexists(path):
@@ -247,7 +249,7 @@ def _longest_with(state: State, record: Record) -> Record:
         size = (snapshot_of(other) or {}).get("bytes")
         if isinstance(size, int) and body_of(other) and other.transcript.get("sessionId") == session:
             versions.append((size, other.sequence, other))
-    # Nearly always it is the longest there is; the store is walked through once.
+    # It is nearly always the longest of all, so usually only one chain is read.
     for _, _, other in sorted(versions, reverse=True):
         if own and _contains(state, body_of(other), own):
             return other
@@ -264,12 +266,12 @@ def _contains(state: State, body: bytes | None, wanted: bytes) -> bool:
 # doing it
 
 class MadeFork(TypedDict):
-    """A session that was made."""
+    """A fork that was made."""
 
     session_id: str
     path: str
     title: str
-    resume: str  # what to type to go on in it
+    resume: str  # the command that continues it
 
 
 class ConversationResult:
@@ -284,30 +286,19 @@ class ConversationResult:
 
 def make_fork(state: State, plan: ConversationPlan, session_id: str, name: str = "",
               earlier: KnownFork | None = None) -> ConversationResult:
-    """The fork gets this id, which the log knows already. `earlier`: what is known of the shorter one of that
-    id, whose place it takes."""
+    """Make a fork with this id, which the log knows already. `earlier` is the entry of a shorter fork with
+    the same id, which is replaced."""
     done = ConversationResult()
     fork_place = plan.fork_place
     folder = os.path.dirname(plan.beside)
     if not os.path.isdir(folder):
-        make_private_dir(folder)  # the agent's own directory of this project, or of a new place
+        make_private_dir(folder)  # the agent's directory for this project, or for a new place
     turns = turns_before(state, plan)
-    parent = state.forks().find(plan.session_id) or {}
 
     def appears(fork: Fork) -> None:
-        """Known before it is there: a fork that never came does no harm, one that nobody knows does."""
-        known = known_fork(fork, plan.session_id, plan.profile.name, turns, plan.cut.offset)
-        known["name"] = name or None
-        if earlier and "archived" in earlier:
-            known["archived"] = earlier["archived"]
-        if earlier and "shared" in earlier:
-            known["shared"] = earlier["shared"]
-        if fork_place:
-            known["dir"], known["place"], known["point"] = (
-                fork_place.root, fork_place.place, fork_place.point)
-        elif parent.get("dir") and parent.get("place"):  # what its lines say is where that one was forked
-            known["dir"], known["place"] = parent["dir"], parent["place"]
-        state.forks().add(known)
+        """Note the fork before it exists. An entry without a fork does no harm, but a fork without an entry
+        does."""
+        state.forks().add(_entry_of(state, plan, fork, turns, name, earlier or {}))
 
     path = plan.path_of(session_id)
     beside = [draft_of(sidecar) for sidecar in sidecar_paths(path, plan.profile)]
@@ -327,8 +318,26 @@ def make_fork(state: State, plan: ConversationPlan, session_id: str, name: str =
     return done
 
 
+def _entry_of(state: State, plan: ConversationPlan, fork: Fork, turns: int | None, name: str,
+              earlier: KnownFork) -> KnownFork:
+    """The entry of a new fork in `branches.json`."""
+    known: KnownFork = {
+        "sessionId": fork.session_id, "parentSessionId": plan.session_id, "rewindFromTurn": turns,
+        "rewindedAt": iso_time(), "name": name or None, "archived": earlier.get("archived", False),
+        "agent": plan.profile.name, "path": fork.path, "size": fork.size, "header": fork.header,
+        "cutAt": plan.cut.offset}
+    if "shared" in earlier:
+        known["shared"] = earlier["shared"]
+    place, parent = plan.fork_place, state.forks().find(plan.session_id) or {}
+    if place:
+        known["dir"], known["place"], known["point"] = place.root, place.place, place.point
+    elif parent.get("dir") and parent.get("place"):  # its lines say where the parent was forked
+        known["dir"], known["place"] = parent["dir"], parent["place"]
+    return known
+
+
 def _name_in_client(state: State, profile: Profile, fork: Fork) -> None:
-    """An agent that keeps titles in a database of its own is asked to write it down, if it is there."""
+    """If an agent keeps titles in its own database, ask its server to set the title."""
     if not profile.commands.get("server"):
         return
     from rewind.agents.app_server import NoAnswer, name_session
@@ -336,11 +345,11 @@ def _name_in_client(state: State, profile: Profile, fork: Fork) -> None:
     try:
         name_session(profile, fork.session_id, fork.title, state.project.root)
     except NoAnswer:
-        pass  # the fork can be resumed by its id all the same
+        pass  # the fork can still be resumed by its id
 
 
 def turns_before(state: State, plan: ConversationPlan) -> int | None:
-    """How many turns are kept; not found out now where that would take longer than the fork itself."""
+    """How many turns are kept; None if counting them would take longer than the fork itself."""
     if plan.turns is not None:
         return plan.turns
     if os.path.getsize(plan.source) > _WORTH_COUNTING:
@@ -353,7 +362,8 @@ def turns_before(state: State, plan: ConversationPlan) -> int | None:
 
 
 def number_of_prompt(state: State, left: ConversationPlan, uuid: str) -> int | None:
-    """Which turn of the conversation that was left; a long transcript is not read for that alone."""
+    """The number of a turn in the conversation that was left; None if a long transcript had to be read for
+    it."""
     if left.index is None and os.path.getsize(left.original) <= _WORTH_READING:
         open_turns(left.original, left.profile, state.derived)
     rows = state.derived.query("SELECT turn FROM turns WHERE path=? AND uuid=?", (left.original, uuid))
@@ -361,7 +371,7 @@ def number_of_prompt(state: State, left: ConversationPlan, uuid: str) -> int | N
 
 
 def note_in_index(profile: Profile, known: KnownFork) -> None:
-    """Where the agent's directory has an index of its sessions, the fork is in it."""
+    """If the agent's directory has an index of its sessions, add the fork to it."""
     folder = os.path.dirname(str(known.get("path")))
     if os.path.exists(os.path.join(folder, INDEX)):
         index = read_index(known["path"], profile)
@@ -373,7 +383,7 @@ def note_in_index(profile: Profile, known: KnownFork) -> None:
 
 
 def resume_command(state: State, profile: Profile, session_id: str, path: str) -> str:
-    """What to type to go on: from the directory where the session began."""
+    """The command that continues a session, from the directory where it began."""
     from shlex import quote
 
     command = profile.commands["resume"].replace("{session}", session_id)
@@ -396,7 +406,7 @@ def refuse_if_open(state: State, plan: ConversationPlan, force: bool) -> None:
 
 def rewrite_in_place(state: State, plan: ConversationPlan, backup: str | None, *,
                      force: bool) -> ConversationResult:
-    """What the file held goes to `backup`, which the log knows already."""
+    """Cut a transcript in its own file. Its content is copied to `backup`, which the log knows already."""
     check_in_session_directory(plan.profile, plan.original)
     refuse_if_open(state, plan, force)
     done = ConversationResult()
@@ -404,7 +414,7 @@ def rewrite_in_place(state: State, plan: ConversationPlan, backup: str | None, *
     with Unfinished(state.project, temp_of(plan.original)):
         rewrite(plan.original, plan.source, plan.profile, plan.cut, backup, lambda: None, plan.identity)
     done.effect = {"kind": "rewrite", "path": plan.original, "agent": plan.profile.name, "backup": backup,
-                   **size_and_stamp_of(plan.original), **(backup_checksum(backup) if backup else {})}
+                   **size_header_and_mtime(plan.original), **(backup_checksum(backup) if backup else {})}
     if os.path.exists(os.path.join(os.path.dirname(plan.original), INDEX)):
         update_index(os.path.dirname(plan.original), plan.session_id,
                      {"modified": iso_time(),
@@ -413,16 +423,16 @@ def rewrite_in_place(state: State, plan: ConversationPlan, backup: str | None, *
     return done
 
 
-def stamp_of(path: str) -> list[int]:
-    """By which we know later whether a transcript is still as we left it."""
+def size_and_mtime(path: str) -> list[int]:
+    """Tells later whether a transcript is still as Rewind left it."""
     info = os.stat(path)
     return [info.st_size, info.st_mtime_ns]
 
 
-def size_and_stamp_of(path: str) -> Effect:
-    """The same, with what tells whether somebody went on in it."""
+def size_header_and_mtime(path: str) -> Effect:
+    """The same, with the sizes that tell whether the session was continued."""
     with open_transcript(path) as file:
-        return {"made": stamp_of(path), "size": size_of(file), "header": header_length(file)}
+        return {"made": size_and_mtime(path), "size": size_of(file), "header": header_length(file)}
 
 
 def free_backup_name(state: State, path: str, taken: set[str | None] | None = None) -> str:

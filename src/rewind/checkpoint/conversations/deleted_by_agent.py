@@ -1,4 +1,4 @@
-"""Conversations that only checkpoints still hold: agents delete old ones, Claude Code after 30 days."""
+"""Conversations that only checkpoints still have. Agents delete old ones, Claude Code after 30 days."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rewind.files import PRIVATE_FILE, fsync_dir, make_private_dir
 from rewind.transcript.find import session_anywhere
 from rewind.transcript.write.fork import move_into_place, temp_of
 
-_SHORTEST = 6  # of an id that names a session
+_SHORTEST = 6  # characters of an id that names a session
 
 
 class KeptConversation:
@@ -33,7 +33,7 @@ class KeptConversation:
 
 
 def only_here(state: State) -> list[KeptConversation]:
-    """Newest first. What lies in the trash is not lost, and is listed there."""
+    """Newest first. Without forks in the trash, which are not lost and are listed there."""
     deleted = {one["sessionId"] for one in trashed(state)}
     kept = [KeptConversation(record) for record in newest_versions(state.timeline.all()).values()]
     return [one for one in sorted(kept, key=lambda one: one.record.sequence, reverse=True)
@@ -46,13 +46,13 @@ def _is_there(state: State, kept: KeptConversation) -> bool:
     try:
         profile = profile_named(kept.agent, state.project.home)
     except RewindError:
-        return True  # of an agent that this version does not know: nothing can be said
+        return True  # this version does not know the agent, so it cannot tell
     return session_anywhere(profile, kept.session_id) is not None
 
 
 def bring_back(state: State, text: str) -> KeptConversation:
-    """Put a conversation back where its agent finds it, byte for byte as the newest checkpoint has it. Its
-    time is now, so that the agent keeps it for another while. The caller holds the lock."""
+    """Put a conversation back where its agent finds it, exactly as the newest checkpoint has it. Its
+    modification time is now, so that the agent keeps it for another period. The caller holds the lock."""
     kept = find_kept_conversation(state, text)
     profile = profile_named(kept.agent, state.project.home)
     path = checked_path(profile, kept.record.data["transcript"])

@@ -1,6 +1,6 @@
-"""How a conversation lies in the object store: line 1, and a chain of what was appended each time.
+"""How a conversation is stored in the object store: line 1, and a chain of what was appended each time.
 
-`docs/format.md` has the fields. Written by `conversation.py`.
+`docs/format.md` describes the fields. `stored.py` writes them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, TypedDict
 
-    from rewind.checkpoint.records.record import Record, StoredConversation, Transcript
+    from rewind.checkpoint.records.record import Record, StoredConversation
     from rewind.store.blobs import Blobs
 
     class LinkData(TypedDict):
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
         head: str
         tail: str
 
-FILE = "transcript.jsonl.gz"  # in the checkpoint's directory, where the checkpoint is an archive
+FILE = "transcript.jsonl.gz"  # in the checkpoint's directory, if the checkpoint is an archive
 
 
 class Link:
-    """One link: the body's bytes from `start` to `end`, after those of `parent`."""
+    """One link: the bytes of the body from `start` to `end`, which follow those of `parent`."""
 
     __slots__ = ("data", "oid")
 
@@ -71,7 +71,7 @@ def read_link(store: Blobs, oid: bytes) -> Link:
 
 
 def links_of(store: Blobs, oid: bytes) -> Iterator[Link]:
-    """The chain, latest first. Each must begin where its parent ends, so a forged ring comes to an end."""
+    """The chain, latest first. Each link must begin where its parent ends, so a forged ring is detected."""
     last: Link | None = None
     at: bytes | None = oid
     while at is not None:
@@ -85,8 +85,7 @@ def links_of(store: Blobs, oid: bytes) -> Iterator[Link]:
 
 
 def snapshot_of(record: Record) -> StoredConversation | None:
-    found: Transcript | None = record.data.get("transcript")
-    snapshot = found.get("snapshot") if isinstance(found, dict) else None
+    snapshot = record.transcript.get("snapshot")
     return snapshot if isinstance(snapshot, dict) else None
 
 
@@ -94,9 +93,9 @@ def newest_versions(records: list[Record]) -> dict[str, Record]:
     """By session, the checkpoint that holds the newest version of its conversation."""
     found: dict[str, Record] = {}
     for record in records:
-        data = record.data.get("transcript")
-        if snapshot_of(record) and isinstance(data, dict) and isinstance(data.get("sessionId"), str):
-            found[data["sessionId"]] = record
+        session = record.transcript.get("sessionId")
+        if snapshot_of(record) and isinstance(session, str):
+            found[session] = record
     return found
 
 

@@ -1,4 +1,4 @@
-"""A person's new name for a fork, carried into the list of the agent itself."""
+"""A person's new name for a fork, written into the agent's own list as well."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def title_change(info: SessionInfo, name: str) -> Effect:
-    """For the log, so that it can be undone: which title the file has, and which it gets."""
+    """The title that the file has and the one that it gets. The log needs both to undo the change."""
     profile, path = info.file.profile, info.file.path
     if not keeps_titles(profile):
         return {}
@@ -29,13 +29,14 @@ def title_change(info: SessionInfo, name: str) -> Effect:
 
 
 def write_title(state: State, effect: Effect) -> str:
-    """Write the title of a rename into the transcript. Returns why it was not done, for a person."""
+    """Write the title of a rename into the transcript. Returns a note for the person if it was not
+    written."""
     if "titleAfter" not in effect:
         return ""
     try:
         profile, path, session = checked_fork(state, effect)
         if not os.path.lexists(path) or given_title(path, profile) != effect["titleBefore"]:
-            return ""  # done by a process that was killed then; or somebody has renamed it since
+            return ""  # a killed process has already written it, or somebody has renamed it since
         if needs_new_file(profile) and is_open(profile, session, recorded_session(state, session)):
             return (f"{profile.title} has this session open and keeps its own title."
                     " Close it, then rename it again.")

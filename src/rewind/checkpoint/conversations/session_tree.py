@@ -1,4 +1,4 @@
-"""The sessions of a project as a tree: which is a fork of which, by Rewind's word or by the agents' own."""
+"""The sessions of a project as a tree: which is a fork of which, according to Rewind or to the agents."""
 
 from __future__ import annotations
 
@@ -6,27 +6,24 @@ import os
 import time
 from typing import TYPE_CHECKING, TypedDict
 
-from rewind.agents.profile import Profile
-from rewind.checkpoint.conversations.which_session import recorded_files, recorded_sessions
+from rewind.checkpoint.conversations.which_session import SessionActivity, recorded_files
 from rewind.checkpoint.log.fork_code import replaced_code
 from rewind.checkpoint.project.known_forks import ancestors
 from rewind.checkpoint.project.state import State
 from rewind.errors import RewindError
 from rewind.fast import quickjson
 from rewind.transcript.find import SessionFile, project_sessions
-from rewind.transcript.liveness import Clients
 from rewind.transcript.read.titles import plain_title
 from rewind.transcript.turns.turn_index import open_turns, stamp_of
 
 if TYPE_CHECKING:
     from rewind.checkpoint.project.known_forks import KnownFork
-    from rewind.jsonfile import JsonObject
 
 _INSERT = "INSERT OR REPLACE INTO transcripts VALUES(?, ?, ?)"
 
 
 class Summary(TypedDict):
-    """What the index remembers of a transcript."""
+    """What the index stores about a transcript."""
 
     title: str  # as the agent's own picker shows it
     parent: str | None
@@ -35,7 +32,7 @@ class Summary(TypedDict):
 
 
 class SessionInfo:
-    """One session: what it is called, how long it is, where it came from."""
+    """One session: its name, its length and where it came from."""
 
     def __init__(self, file: SessionFile, summary: Summary) -> None:
         self.file = file
@@ -45,12 +42,12 @@ class SessionInfo:
         self.native_parent = summary["parent"]
         self.parent: str | None = None
         self.rewind_from_turn: int | None = None
-        self.known_fork: KnownFork | None = None  # what `branches.json` has of it
+        self.known_fork: KnownFork | None = None  # its entry in `branches.json`
         self.running = False
         self.busy = False  # a turn is running
-        self.rests = False  # nobody went on in it for as long as the setting allows
+        self.inactive = False  # not continued for longer than `branches.archiveAfterDays`
         self.replaced_code = ""  # the checkpoint with the code that making it replaced
-        self.notes: list[str] = []  # what could not be done with it
+        self.notes: list[str] = []  # about what could not be done with it
 
     @property
     def session_id(self) -> str:
@@ -58,12 +55,12 @@ class SessionInfo:
 
     @property
     def name(self) -> str:
-        """What lists call it: a fork by what it continues, unless a person has given it a name."""
+        """The name in lists. A fork is called by what it continues, unless a person has named it."""
         return (self.known_fork or {}).get("name") or self.title + self.where_from
 
     @property
     def title(self) -> str:
-        """What it is about, without the prefixes that the agent's own picker shows of forks."""
+        """The title without the prefixes that the agent's own picker shows for forks."""
         return plain_title(self.own_title)
 
     @property
@@ -81,8 +78,8 @@ class SessionInfo:
 
     @property
     def archived(self) -> bool:
-        """By a promotion, or by its age: then going on with it, or promoting it, is all that it takes."""
-        by_age = self.rests and self.made_by_rewind and not self.promoted and not self.running
+        """Whether it is archived: by a promotion, or by its age until it is continued or promoted."""
+        by_age = self.inactive and self.made_by_rewind and not self.promoted and not self.running
         return by_age or bool((self.known_fork or {}).get("archived"))
 
 
@@ -98,25 +95,25 @@ def session_infos(state: State) -> list[SessionInfo]:
     for info in infos:
         info.known_fork = forks.get(info.session_id)
     activity = SessionActivity(state)
-    aside, resting_since = _replaced_code(state), _resting_since(state)
+    aside, inactive_since = _replaced_code(state), _inactive_since(state)
     for info in infos:
         info.running, info.busy = activity.of(info.file)
-        info.rests = info.file.modified < resting_since
+        info.inactive = info.file.modified < inactive_since
         info.replaced_code = aside.get(info.session_id, "")
     _set_parents(infos, {id: known["parentSessionId"] for id, known in forks.items()})
     return infos
 
 
 def _files(state: State) -> list[SessionFile]:
-    """Those in the project's folders, and those that our hooks have seen and their agent has moved."""
+    """The sessions in the project's folders, and those that hooks recorded and the agent has moved since."""
     found = project_sessions(state.area(), home=state.project.home)
     known = {file.session_id for file in found}
     moved = [file for file in recorded_files(state) if file.session_id not in known]
     return sorted(found + moved, key=lambda file: file.modified, reverse=True) if moved else found
 
 
-def _resting_since(state: State) -> float:
-    """Whoever was not touched since then rests; 0 when nobody ever does."""
+def _inactive_since(state: State) -> float:
+    """Sessions that were not changed since then are inactive; 0 if the setting is off."""
     days: float = state.settings.get("branches.archiveAfterDays")
     return time.time() - days * 86_400 if days else 0
 
@@ -125,35 +122,11 @@ def _replaced_code(state: State) -> dict[str, str]:
     try:
         return replaced_code(state)
     except RewindError:
-        return {}  # a history that cannot be read is told where it is needed
-
-
-class SessionActivity:
-    """Which sessions are open, and in which of them a turn is running: one look for all of them."""
-
-    def __init__(self, state: State) -> None:
-        self._recorded: dict[object, JsonObject] = {}
-        for entry in recorded_sessions(state):
-            self._recorded.setdefault(entry.get("session_id"), entry)  # the latest
-        self._clients: dict[str, Clients] = {}
-
-    def of(self, file: SessionFile) -> tuple[bool, bool]:
-        """(open, busy)"""
-        clients, recorded = self._of_agent(file.profile), self._recorded.get(file.session_id)
-        return (bool(clients.is_open(file.session_id, recorded)),
-                clients.is_busy(file.session_id, recorded))
-
-    def is_open(self, profile: Profile, session_id: str) -> bool:
-        return bool(self._of_agent(profile).is_open(session_id, self._recorded.get(session_id)))
-
-    def _of_agent(self, profile: Profile) -> Clients:
-        if profile.name not in self._clients:
-            self._clients[profile.name] = Clients(profile)
-        return self._clients[profile.name]
+        return {}  # commands that need the log report that it is damaged
 
 
 def _summary(state: State, file: SessionFile) -> Summary:
-    """From the index where the file is as it was, else by reading what is new in it."""
+    """From the index if the file has not changed, else by reading what is new in it."""
     stamp = stamp_of(os.stat(file.path))
     rows = state.derived.query("SELECT stamp, summary FROM transcripts WHERE path=?", (file.path,))
     if rows and rows[0][0] == stamp:
@@ -161,7 +134,7 @@ def _summary(state: State, file: SessionFile) -> Summary:
             found: Summary = quickjson.loads(rows[0][1])
             return found
         except ValueError:
-            pass  # a rotten index: read the transcript itself
+            pass  # a damaged index: read the transcript itself
     index = open_turns(file.path, file.profile, state.derived)
     summary: Summary = {
         "title": index.title, "parent": index.parent_session, "messages": index.messages,
@@ -171,7 +144,7 @@ def _summary(state: State, file: SessionFile) -> Summary:
 
 
 def _set_parents(infos: list[SessionInfo], noted: dict[str, str | None]) -> None:
-    """`noted` are the parents of all branches that Rewind made, those in the trash too."""
+    """`noted` are the parents of all forks that Rewind made, including those in the trash."""
     by_id = {info.session_id: info for info in infos}
     holders: dict[str, list[SessionInfo]] = {}  # turn -> the sessions that have it
     for info in infos:
@@ -201,8 +174,9 @@ def shared_turns(one: SessionInfo, other: SessionInfo) -> int:
 
 def _parent_among(info: SessionInfo, holders: dict[str, list[SessionInfo]],
                   parents: dict[str, str | None]) -> str | None:
-    """A fork by the client that says nothing of it has its parent's ids. The parent shares most with it,
-    went on first or not at all, and is not known to descend from it."""
+    """The parent of a fork that the client made without saying so; such a fork has its parent's ids. The
+    parent shares the most turns, was continued first or not at all, and is not known to descend from the
+    fork."""
     for turn, _ in reversed(info.turns):
         for other in holders[turn]:
             if (other is not info and _went_on_earlier(other, info)
@@ -222,7 +196,7 @@ def _went_on_earlier(one: SessionInfo, other: SessionInfo) -> bool:
 
 
 def _break_rings(by_id: dict[str, SessionInfo]) -> None:
-    """Files say who their parent is; nothing keeps two of them from naming each other."""
+    """Remove rings of parents: nothing prevents two files from naming each other."""
     for info in by_id.values():
         seen = {info.session_id}
         at = info
@@ -235,7 +209,7 @@ def _break_rings(by_id: dict[str, SessionInfo]) -> None:
 
 
 def as_tree(infos: list[SessionInfo]) -> list[tuple[int, SessionInfo]]:
-    """(depth, session), children after their parent; those whose parent is gone stand at the top."""
+    """(depth, session), children after their parent. Sessions whose parent is gone are at the top."""
     known = {info.session_id for info in infos}
     children: dict[str | None, list[SessionInfo]] = {}
     for info in infos:

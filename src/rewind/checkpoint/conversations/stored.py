@@ -1,7 +1,7 @@
-"""A transcript in the store: line 1 apart, then its body as a chain of what was appended each time.
+"""A transcript in the store: line 1 on its own, then the body as a chain of what was appended each time.
 
-A checkpoint of a conversation of 200 MB so costs what was said since the last one, also after the agent
-rewrote line 1. Each link of the chain is an object: `docs/format.md` has its fields.
+So a checkpoint of a conversation of 200 MB costs only what was said since the last one, even if the agent has
+rewritten line 1. Each link of the chain is an object; `docs/format.md` describes its fields.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ _PATIENCE = 3
 
 
 class Captured:
-    """A conversation that is in the store and waits for its checkpoint's record."""
+    """A conversation that is in the store, before its checkpoint has a record."""
 
     def __init__(self, data: Transcript, top: bytes, file: str | None = None) -> None:
         self.top = top  # line 1, as it was when the rest was read
         self.data = data  # the record's field `transcript`
-        self._file = file  # to be copied whole, where the checkpoint is an archive
+        self._file = file  # copied as a whole if the checkpoint is an archive
 
     def write_beside(self, state: State, name: str) -> None:
-        """Into the directory of its checkpoint, before the record says that it is there."""
+        """Write the file of an archive into the checkpoint's directory. Called before the record names it."""
         if self._file:
             _write_gz(self._file, state.files.path(name, FILE), self.data["snapshot"]["bytes"])
 
     def remember(self, state: State) -> None:
-        """Once the record is written: the next capture need not look for it."""
+        """Called after the record is written, so that the next capture finds the chain at once."""
         body = self.data["snapshot"].get("body")
         if body:
             state.derived.write([("INSERT OR REPLACE INTO facts VALUES(?, ?)",
@@ -61,7 +61,7 @@ def capture(state: State, path: str, profile: Profile, end: int | None = None) -
         file = stored(opened)
         for _ in range(_PATIENCE):
             captured = _capture(state, file, path, profile, end)
-            # Droid rewrites line 1 in place, which moves the rest while we read: then once more.
+            # Droid rewrites line 1 in place. If that moved the body during the capture, capture again.
             if captured is None or read_at(file, 0, len(captured.top)) == captured.top:
                 return captured
     return captured
@@ -69,7 +69,7 @@ def capture(state: State, path: str, profile: Profile, end: int | None = None) -
 
 def _capture(state: State, file: BinaryIO, path: str, profile: Profile,
              end: int | None = None) -> Captured | None:
-    top = read_at(file, 0, header_length(file))  # before the rest: whether it moved is seen by this
+    top = read_at(file, 0, header_length(file))  # read first, to notice whether the body moved
     header, end = len(top), end_of_lines(file, end)
     if not end:
         return None
@@ -87,7 +87,8 @@ def _capture(state: State, file: BinaryIO, path: str, profile: Profile,
 
 def _store(state: State, file: BinaryIO, session_id: str, top: bytes,
            mark: Mark) -> tuple[StoredConversation, int]:
-    """The marks of the place hash the same bytes as a link does: these are hashed once."""
+    """Store what is new. A link contains hashes of the same bytes as the mark, so they are hashed only
+    once."""
     store, header, end = state.objects, len(top), mark["byte_offset_end"]
     last = _continues(state, file, session_id, header, mark)
     start = header + last.end if last else header
@@ -107,14 +108,14 @@ def _store(state: State, file: BinaryIO, session_id: str, top: bytes,
 
 def _continues(state: State, file: BinaryIO, session_id: str, header: int,
                mark: Mark) -> Link | None:
-    """The latest stored link whose bytes this file still begins with."""
+    """The latest stored link whose conversation this file still begins with."""
     known = _latest_link(state, session_id)
     if known is None:
         # A fork begins with the bytes of its parent.
         try:
             parent = state.forks().parent_of(session_id)
         except RewindError:
-            parent = None  # then it is stored whole
+            parent = None  # then all of it is stored
         known = _latest_link(state, parent) if parent else None
     if known is None:
         return None
@@ -128,7 +129,7 @@ def _continues(state: State, file: BinaryIO, session_id: str, header: int,
                     and link.data["tail"] == tail_of(file, header, at)):
                 return link
     except StoreDamaged:
-        pass  # then it is stored anew
+        pass  # then all of it is stored again
     return None
 
 
@@ -155,7 +156,7 @@ def _count_lines(file: BinaryIO, start: int, end: int) -> int:
 
 
 def _write_gz(path: str, target: str, end: int) -> None:
-    """The whole of it, for a checkpoint that is an archive."""
+    """Write the transcript of a checkpoint that is an archive."""
     fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
     try:
         write_gz(path, fd, end)
@@ -213,7 +214,7 @@ def _write_out_gz(state: State, record: Record, fd: int) -> None:
                     break
                 write_all(fd, piece)
                 left -= len(piece)
-            # At its end, and not before, gzip compares the checksum.
+            # gzip compares the checksum only when it reads the end.
             if file.read(1):
                 raise StoreDamaged(what=f"{path} is longer than its record says")
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:

@@ -1,4 +1,4 @@
-"""The trash: forks that were deleted, each in a directory of its own, until a collection empties it."""
+"""The trash: deleted forks, each in a directory of its own, until a collection deletes them."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from rewind.checkpoint.project.known_forks import KnownFork
 
 TRASH = "trash"
-_LAST_LINE = ".last"  # ends the name of what a client wrote there once the fork was in the trash
-ABOUT = "fork.json"  # in each directory of the trash: what lies there and where it was
+_LAST_LINE = ".last"  # suffix of a file that a client wrote when the fork was already in the trash
+ABOUT = "fork.json"  # in each directory of the trash: which fork it is and where it was
 
 
 def checked_fork(state: State, fork: Mapping[str, object]) -> tuple[Profile, str, str]:
-    """(profile, path, session) of a fork. Its path comes from a file in the project, and a repository may
-    bring such a file along: only what lies where the agent keeps its sessions is ever moved."""
+    """(profile, path, session) of a fork. Its path comes from a file that a repository may contain, so only
+    files where the agent keeps its sessions are ever moved."""
     path, session = fork.get("path"), fork.get("sessionId")
     profile = profile_named(str(fork.get("agent")), state.project.home)
     if (not isinstance(path, str) or not isinstance(session, str) or not is_session_id(session)
@@ -45,8 +45,8 @@ def checked_fork(state: State, fork: Mapping[str, object]) -> tuple[Profile, str
 
 
 def free_name(state: State, session: str, wanted: str = "", by_then: dict[str, bool] | None = None) -> str:
-    """A directory of the trash that nothing lies in: no deletion is ever written over another. `wanted` is
-    tried first; `by_then` says of names whether something will lie there."""
+    """An unused name in the trash, so that no deleted fork replaces another. `wanted` is tried first.
+    `by_then` says for some names whether they will be in use."""
     for name in (wanted, session, *(f"{session}.{number}" for number in range(1, 10_000))):
         known = (by_then or {}).get(name)
         if name and not (os.path.lexists(state.project.path(TRASH, name)) if known is None else known):
@@ -60,7 +60,7 @@ def holds(state: State, fork: Mapping[str, object]) -> bool:
 
 
 def move_to_trash(state: State, fork: Effect) -> None:
-    """The transcript and what lies beside it, out of the agent's sight, into `fork["trash"]`."""
+    """Move the transcript and its sidecar files to `fork["trash"]`, where the agent does not see them."""
     profile, path, session = checked_fork(state, fork)
     folder = state.project.path(TRASH, str(fork["trash"]))
     make_private_dir(folder)
@@ -68,15 +68,15 @@ def move_to_trash(state: State, fork: Effect) -> None:
     about = {"sessionId": session, "path": path, "agent": profile.name}
     with Unfinished(state.project, draft_of(os.path.join(folder, ABOUT))):
         jsonfile.write(os.path.join(folder, ABOUT), about)
-    for one in (path, *sidecar_paths(path, profile)):  # what is left beside it does no harm
+    for one in (path, *sidecar_paths(path, profile)):  # a sidecar file that stays does no harm
         if os.path.lexists(one):
             move_file(one, os.path.join(folder, os.path.basename(one)))
     remove_from_index(os.path.dirname(path), session)
 
 
 def trashed(state: State) -> list[Effect]:
-    """The forks in the trash, the latest deletion of each first: an effect without its kind, in which `trash`
-    is the directory's name."""
+    """The forks in the trash; of several deletions of a fork the latest is first. Each is an effect without
+    its kind, in which `trash` is the name of the directory."""
     top = state.project.path(TRASH)
     found: list[Effect] = []
     for name in sorted(os.listdir(top), key=_by_age, reverse=True) if os.path.isdir(top) else ():
@@ -87,7 +87,7 @@ def trashed(state: State) -> list[Effect]:
 
 
 def file_in_trash(state: State, name: str, about: Mapping[str, object]) -> str:
-    """The transcript in a directory of the trash: it keeps its name there."""
+    """The path of the transcript in the trash, where it keeps its file name."""
     path = str(about.get("path"))
     kept = os.path.basename(path) if path.endswith(SUFFIX) else str(about.get("sessionId")) + SUFFIX
     return state.project.path(TRASH, name, kept)
@@ -111,8 +111,8 @@ def check_free(state: State, fork: Mapping[str, object]) -> None:
 
 
 def is_free(path: str, profile: Profile) -> bool:
-    """Whether a fork can come back there. A client that had just left it may have made the file anew, for a
-    last line in which nothing is said."""
+    """Whether a fork can be restored to this path. A client that had just left the fork may have created the
+    file again for a last line, which is not part of the conversation."""
     if not os.path.lexists(path):
         return True
     try:

@@ -1,4 +1,4 @@
-"""Which conversation is meant: the one that was named, the one this process runs in, or the latest."""
+"""Which conversation is meant: the named one, the one in which this process runs, or the latest."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ if TYPE_CHECKING:
     from rewind.checkpoint.project.known_forks import KnownFork
     from rewind.checkpoint.project.state import State
     from rewind.jsonfile import JsonObject
+    from rewind.transcript.liveness import Clients
 
 _RECENT = 600.0
 _MAX_BYTES = 4 << 20
 
 
 class Chosen:
-    """The session, and what a person should know about the choice."""
+    """The session, and a note for the person about the choice."""
 
     def __init__(self, session: SessionFile, note: str = "") -> None:
         self.session = session
@@ -42,15 +43,15 @@ class Chosen:
 
 def choose_session(state: State, named: str | None = None, *, with_prompt: bool = False,
                    has_prompt: Callable[[SessionFile], bool] | None = None) -> Chosen:
-    """By name, else by the environment, else the one that a client has open, else the latest that the hooks
-    recorded, else the latest there is. `with_prompt`: of the last two, one with a prompt to take back;
-    `has_prompt` says which these are, for whoever reads more of a transcript than that."""
+    """Choose by name, else by the environment, else the session that a client has open, else the latest that
+    hooks recorded, else the latest of all. `with_prompt` limits the last two to sessions with a prompt that
+    can be taken back. A caller that reads more of each transcript passes its own test as `has_prompt`."""
     if named:
         return Chosen(_named(state, named))
     here = _of_environment(state)
     if here:
         return Chosen(here)
-    files = _Files(state)
+    files = _Candidates(state)
     opened = files.opened()
     taken = opened[0] if opened else files.latest((has_prompt or _has_prompt) if with_prompt else None)
     if taken is None:
@@ -62,8 +63,8 @@ def choose_session(state: State, named: str | None = None, *, with_prompt: bool 
     return Chosen(taken, _note(taken, opened, files))
 
 
-def _note(taken: SessionFile, opened: list[SessionFile], files: _Files) -> str:
-    """Which one it is, and how to name the other one, where another could be meant."""
+def _note(taken: SessionFile, opened: list[SessionFile], files: _Candidates) -> str:
+    """If another session could be meant: which one is used, and how to name the other one."""
     others = [file for file in opened if file.session_id != taken.session_id]
     other = others[0] if others else files.also_active(taken)
     if other is None:
@@ -74,32 +75,25 @@ def _note(taken: SessionFile, opened: list[SessionFile], files: _Files) -> str:
             f" --session {other.session_id}")
 
 
-class _Files:
-    """The sessions that may be meant when nobody names one, each opened only when it comes to that."""
+class _Candidates:
+    """The sessions that may be meant if none is named. Each is opened only when it is needed."""
 
     def __init__(self, state: State) -> None:
         self._root = state.area()
-        recorded = recorded_sessions(state)
-        self._recorded = {entry.get("session_id"): entry for entry in reversed(recorded)}
-        self._seen = [file for file in (_recorded_file(state, one) for one in recorded) if file]
+        self._activity = SessionActivity(state)
+        self._seen = list(recorded_files(state))
         self._found = candidates(self._root, state.project.home)
         forks = _forks(state)
-        # Nobody works in a fork before something is said there.
+        # A fork in which nothing was said yet is not in use.
         untouched = {fork["sessionId"]: fork.get("size") for fork in forks}
-        shared = {fork["sessionId"] for fork in forks if fork.get("shared")}  # by `open` or `remote pull`
+        shared = {fork["sessionId"] for fork in forks if fork.get("shared")}  # from `open` or `remote pull`
         self._touched = [(s, sure) for s, sure in self._found if untouched.get(s.session_id) != s.size]
         self._shared = [(s, sure) for s, sure in self._found if s.session_id in shared]
 
     def opened(self) -> list[SessionFile]:
-        """Those that a client has open, the one written last first."""
-        from rewind.transcript.liveness import Clients
-
-        clients: dict[str, Clients] = {}
-
+        """The sessions that a client has open, the one written last first."""
         def is_open(file: SessionFile) -> bool:
-            name = file.profile.name
-            clients[name] = clients.get(name) or Clients(file.profile)
-            return bool(clients[name].is_open(file.session_id, self._recorded.get(file.session_id)))
+            return self._activity.is_open(file.profile, file.session_id)
 
         known = {file.session_id for file in self._seen}
         others = [(s, sure) for s, sure in self._found if s.session_id not in known and is_open(s)]
@@ -118,7 +112,7 @@ class _Files:
     def _in_order(self) -> Iterator[SessionFile]:
         yield from self._seen
         yield from sessions_begun_in(self._touched, self._root)
-        # Nobody has gone on in it, and there is no other.
+        # Shared sessions that nobody has continued come last.
         yield from sessions_begun_in(self._shared, self._root)
 
     def also_active(self, taken: SessionFile) -> SessionFile | None:
@@ -145,8 +139,9 @@ def _forks(state: State) -> list[KnownFork]:
 
 def capture_current(state: State, session: SessionFile | None = None,
                     end: int | None = None) -> tuple[Captured | None, str]:
-    """For a checkpoint: the conversation of this session, else of the one that is going on, if any; and
-    why it is left out. Whatever is wrong with it, the code is saved. What lies behind `end` came later."""
+    """Capture a conversation for a checkpoint: that of `session`, else of the current session, if any.
+    Returns it and why it is left out: the code is saved even if the conversation cannot be read. What comes
+    after `end` is not captured."""
     try:
         session = session or choose_session(state).session
         from rewind.checkpoint.conversations.stored import capture  # not before there is something to capture
@@ -155,7 +150,7 @@ def capture_current(state: State, session: SessionFile | None = None,
     except (SessionNotFound, TranscriptNotFound):
         return None, ""
     except StoreUnavailable:
-        raise  # a full disk, say: the code could not be saved either
+        raise  # for example a full disk: the code could not be saved either
     except (RewindError, OSError) as error:
         return None, f"The conversation is left out: {error}"
 
@@ -177,7 +172,8 @@ def _named(state: State, named: str) -> SessionFile:
 
 
 def _of_project(state: State, text: str) -> SessionFile:
-    """By its id or the beginning of one; by its whole id wherever it lies, if it is one of this project."""
+    """A session of this project by its id or the beginning of it. A whole id also finds a session that the
+    agent has moved."""
     try:
         return find_session(project_sessions(state.area(), state.project.home), text)
     except SessionNotFound:
@@ -188,8 +184,8 @@ def _of_project(state: State, text: str) -> SessionFile:
 
 
 def moved_session(state: State, session_id: str) -> SessionFile | None:
-    """A session of this project whose transcript its agent has moved to another one's folder: it began here,
-    or our hooks have seen it."""
+    """A session whose transcript the agent has moved to another project's folder. It belongs to this project
+    if it began here or hooks recorded it."""
     found = session_with_id(state.area(), session_id, state.project.home)
     recorded = None if found else recorded_session(state, session_id)
     return _recorded_file(state, recorded) if recorded else found
@@ -202,7 +198,7 @@ def _of_environment(state: State) -> SessionFile | None:
         try:
             return session_at(path, state.project.home)
         except TranscriptNotFound:
-            # It was there, or was to be, when the session started.
+            # The path was right when the session started.
             session = session_id_of(path, profile_for(path, None, state.project.home))
             moved = moved_session(state, session)
             if moved is None:
@@ -216,12 +212,12 @@ def _of_environment(state: State) -> SessionFile | None:
     try:
         return _of_project(state, wanted)
     except RewindError:
-        return None  # the agent works on another project, or has not written anything yet
+        return None  # the agent works in another project, or has not written anything yet
 
 
 def recorded_sessions(state: State, place_dir: str = "") -> list[JsonObject]:
-    """What the hooks wrote to `session.json`, of this place or of the one with that directory; the latest
-    first."""
+    """The sessions that hooks wrote to `session.json` of this place, or of the place with this directory. The
+    latest first."""
     folder = place_dir or state.project.place_dir
     data = state.read_json(os.path.join(folder, "session.json"), _MAX_BYTES)
     recent = data.get("recent")
@@ -229,9 +225,35 @@ def recorded_sessions(state: State, place_dir: str = "") -> list[JsonObject]:
     return [s for s in found if isinstance(s, dict) and isinstance(s.get("transcript_path"), str)]
 
 
+class SessionActivity:
+    """Which sessions are open, and in which of them a turn is running. The clients are looked at once."""
+
+    def __init__(self, state: State) -> None:
+        # The latest entry of each session, which comes first.
+        self._recorded = {entry.get("session_id"): entry for entry in reversed(recorded_sessions(state))}
+        self._clients: dict[str, Clients] = {}  # by agent
+
+    def of(self, file: SessionFile) -> tuple[bool, bool]:
+        """(open, busy)"""
+        clients, recorded = self._of_agent(file.profile), self._recorded.get(file.session_id)
+        return (bool(clients.is_open(file.session_id, recorded)),
+                clients.is_busy(file.session_id, recorded))
+
+    def is_open(self, profile: Profile, session_id: str) -> bool:
+        return bool(self._of_agent(profile).is_open(session_id, self._recorded.get(session_id)))
+
+    def _of_agent(self, profile: Profile) -> Clients:
+        if profile.name not in self._clients:
+            from rewind.transcript.liveness import Clients
+
+            self._clients[profile.name] = Clients(profile)
+        return self._clients[profile.name]
+
+
 def running_turns(state: State, place_dir: str = "") -> dict[str, Profile]:
-    """The sessions of a place in which a turn is running, each with its agent. The hooks recorded that it
-    began, and the client says what it does: no hook hears of a turn that was interrupted."""
+    """The sessions of a place in which a turn is running, each with its agent. Hooks recorded that the turn
+    began, and the client tells whether it still runs, because no hook is called when a turn is
+    interrupted."""
     from rewind.transcript.liveness import is_busy
 
     found = {}
@@ -248,16 +270,16 @@ def recorded_session(state: State, session_id: str) -> JsonObject | None:
 
 
 def recorded_files(state: State) -> Iterator[SessionFile]:
-    """The transcripts of the sessions that the hooks have seen, the latest first, where they still exist."""
+    """The existing transcripts of the sessions that hooks recorded, the latest first."""
     found = (_recorded_file(state, entry) for entry in recorded_sessions(state))
     return (file for file in found if file)
 
 
 def _recorded_file(state: State, entry: JsonObject) -> SessionFile | None:
-    """Where it was when it was recorded, else where it is now."""
+    """The transcript at the recorded path, or where it was moved to."""
     path = entry["transcript_path"]
     profile = profile_named(str(entry.get("agent")), state.project.home)
-    # The path came from a payload: only what lies where this agent keeps its sessions is used.
+    # The path came from a payload, so it is used only if it is where this agent keeps its sessions.
     if not is_under_root(profile, path):
         return None
     if os.path.isfile(path):

@@ -1,4 +1,4 @@
-"""The code that making a fork replaced, for as long as the project does not stand on it again."""
+"""The code that was replaced when a fork was made, until the project stands on that code again."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from rewind.checkpoint.project.state import State
 
 
 def replaced_code(state: State) -> dict[str, str]:
-    """For each fork the checkpoint to bring back. None for a fork that left the code alone, whose code is
-    back, or whose checkpoint was collected."""
+    """Fork -> the checkpoint with the code that it replaced. Without forks that left the code alone, whose
+    replaced code is back, or whose checkpoint was collected."""
     operations = state.operations().mine()
     made = [(op.made_session, op) for op in operations
             if op.is_step and not op.undone and op.before and op.paths is None]
@@ -33,7 +33,7 @@ def replaced_code(state: State) -> dict[str, str]:
 
 
 def _latest(parents: Lineage, operations: list[Operation], made: Operation) -> str:
-    """Where that side was left last: work may have gone on there since the fork was made."""
+    """The last checkpoint on that side, where work may have continued since the fork was made."""
     for op in reversed(operations[operations.index(made):]):
         if op.before and op.paths is None and any(r.name == made.before for r in parents.line(op.before)):
             return op.before
@@ -41,7 +41,7 @@ def _latest(parents: Lineage, operations: list[Operation], made: Operation) -> s
 
 
 def began_at(state: State, session: str) -> str:
-    """The checkpoint whose code came back when this fork was made."""
+    """The checkpoint that was restored when this fork was made; empty if the code was left alone."""
     for op in reversed(state.operations().mine()):
         if op.checkpoint and op.made_session == session:
             return op.checkpoint

@@ -1,7 +1,6 @@
-"""The shape of the lines of `operations.jsonl`, for the type checker; `docs/format.md` says what they mean.
+"""The types of the lines of `operations.jsonl`, for the type checker. `docs/format.md` says what they mean.
 
-The log comes from a disk: `operations.py` has looked at the types of some members, and whoever reads another
-one looks at it first.
+The log is read from disk. `operations.py` checks the types of some members; check the others before use.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     class Effect(TypedDict, total=False):
         """What was done to a conversation, to the directory of a fork, or to files outside the project. The
-        kinds are in `rewind/effects/kind.py`; which members there are depends on it."""
+        members depend on the kind: see `rewind/effects/kind.py`."""
 
         kind: str
         sessionId: str | None
@@ -52,7 +51,7 @@ if TYPE_CHECKING:
         files: list[ChangedOutside]
 
     class WhereCut(TypedDict, total=False):
-        """Where a transcript is to be cut, to finish that should the process be killed."""
+        """Where a transcript is to be cut, so that a killed process can be finished."""
 
         agent: str
         path: str
@@ -63,7 +62,7 @@ if TYPE_CHECKING:
         root: str
 
     class Line(TypedDict, total=False):
-        """One line of the log; which members there are depends on its `event`."""
+        """One line of the log. Its members depend on `event`."""
 
         format: int
         op: str
@@ -86,8 +85,8 @@ if TYPE_CHECKING:
         session: str
         turn: int
         prompt: str
-        origin: str  # of a fork: the place that it was made from,
-        point: int  # and the number of the checkpoint that it began with
+        origin: str  # for a fork: the place that it was made from
+        point: int  # for a fork: the number of the checkpoint that it began with
         sequence: int
         result: str
         here: str

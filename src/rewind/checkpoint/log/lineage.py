@@ -1,7 +1,7 @@
 """Where the project stands, and what each checkpoint came from.
 
-`here` is the checkpoint that the tree stands on, the line is the chain of parents from there. A hook asks for
-`here` alone, which the last line of the log and the newest record tell.
+`here` is the checkpoint that the tree stands on; the line is the chain of parents from there. A hook only
+needs `here`, for which the last line of the log and the newest record are enough.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _RESULTS = (REVERT, APPLY, ADOPT)
 
 def here(state: State) -> Record | None:
     """The checkpoint that this place stands on; None before the first one."""
-    name, sequence = _noted(state)
+    name, sequence = _position_in_log(state)
     newest = state.timeline.newest()
     if newest is None or not _is_own(state, newest):
         newest = state.timeline.newest_here(_can_be_here)
     if newest and newest.sequence > sequence:
-        return newest  # nearly always
+        return newest  # the usual case
     if name:
         try:
             return state.files.read(name)
@@ -38,8 +38,8 @@ def here(state: State) -> Record | None:
 
 
 def here_among(state: State, briefs: Sequence[Brief]) -> str:
-    """The name of `here`, for whoever has all of the checkpoints at hand, oldest first."""
-    name, sequence = _noted(state)
+    """The name of `here`, for a caller that has all checkpoints already, oldest first."""
+    name, sequence = _position_in_log(state)
     own = [b for b in briefs if b.place == state.place and is_ordinary(b) and b.event not in _RESULTS]
     if name and not (own and own[-1].sequence > sequence) and any(b.name == name for b in briefs):
         return name
@@ -50,24 +50,25 @@ def here_in_all_places(state: State) -> set[str]:
     """The names of the checkpoints that the places stand on."""
     records, found = state.timeline.all(), set()
     for place in {record.place for record in records} | set(state.places()):
-        name, sequence = _noted(state, place)
+        name, sequence = _position_in_log(state, place)
         own = [r.name for r in records if r.place == place and _can_be_here(r) and r.sequence > sequence]
         found |= {own[-1] if own else name}
     return found
 
 
-def _noted(state: State, place: str = "") -> tuple[str, int]:
-    """What the place's last operation says: where it led to, and the newest checkpoint at that moment."""
+def _position_in_log(state: State, place: str = "") -> tuple[str, int]:
+    """What the last operation of a place says: the checkpoint that it led to, and the number of the newest
+    checkpoint at that moment."""
     log = state.known_operations(place)
     line = log.last if log else last_line(state.project.path(FILE), place or state.place)
     if line is None:
-        return _noted_by_an_earlier_version(state)
+        return _position_in_old_history(state)
     name = line.get("before" if line.get("event") == "begin" else "here")
     sequence = line.get("sequence")
     return name if isinstance(name, str) else "", sequence if isinstance(sequence, int) else 0
 
 
-def _noted_by_an_earlier_version(state: State) -> tuple[str, int]:
+def _position_in_old_history(state: State) -> tuple[str, int]:
     import os
 
     path = state.project.path(OLD_FILE)
@@ -76,13 +77,13 @@ def _noted_by_an_earlier_version(state: State) -> tuple[str, int]:
     from rewind.checkpoint.log import old_history
 
     position = old_history.position_of(path)
-    record = state.timeline.at(position) if position is not None else None
+    record = state.timeline.with_sequence(position) if position is not None else None
     newest = state.timeline.newest()
     return (record.name, newest.sequence) if record and newest else ("", 0)
 
 
 def is_ordinary(record: Record | Brief) -> bool:
-    """Made by a person or a hook, of this project: neither a step's backup nor imported."""
+    """Whether a person or a hook made it in this project: it is neither a backup nor imported."""
     return record.kind != "backup" and not record.imported
 
 
@@ -95,16 +96,16 @@ def _is_own(state: State, record: Record) -> bool:
 
 
 def is_result(record: Record) -> bool:
-    """What `revert`, `apply` or `forks adopt` came to. The log says when the project stands there: a killed
-    process may have made it and nothing more."""
+    """Whether `revert`, `apply` or `forks adopt` made it. Only the log tells whether the project stands on
+    it, because a killed process may have made the checkpoint and nothing else."""
     return record.kind != "backup" and record.trigger.get("event") in _RESULTS
 
 
 class Lineage:
-    """The parents of all checkpoints of a project, for whoever walks along them."""
+    """The parents and children of all checkpoints of a project."""
 
     def __init__(self, records: list[Record], partial: frozenset[str] = frozenset()) -> None:
-        """`records` oldest first; `partial` are backups of steps that concerned some paths only."""
+        """`records` are the oldest first; `partial` are backups of operations on some paths only."""
         self.records = {record.name: record for record in records}
         self.parents = parents_of(records, partial)
         self.children: dict[str, list[str]] = {}
@@ -125,7 +126,7 @@ class Lineage:
             at = self.parent(at.name)
 
     def fork_points(self) -> set[str]:
-        """Checkpoints that more than one other came from. A backup that nothing came from is no line."""
+        """Checkpoints with more than one child. A backup without children does not count as a child."""
         def counts(name: str) -> bool:
             return self.records[name].kind != "backup" or name in self.children
 
@@ -134,33 +135,34 @@ class Lineage:
 
 def parents_of(records: Sequence[Record | Brief],
                partial: frozenset[str] = frozenset()) -> dict[str, str | None]:
-    """What each came from, `records` oldest first."""
+    """The parent of each checkpoint; `records` are the oldest first."""
     known = {record.name for record in records}
     found: dict[str, str | None] = {}
-    stood: dict[str, str | None] = {}  # by place
+    positions: dict[str, str | None] = {}  # by place
     for record in records:
-        found[record.name] = _parent(record, stood, known)
+        found[record.name] = _parent(record, positions, known)
         if not record.imported:
-            _stand(record, stood, partial)
+            _note_position(record, positions, partial)
     return found
 
 
-def _parent(record: Record | Brief, stood: dict[str, str | None], known: set[str]) -> str | None:
+def _parent(record: Record | Brief, positions: dict[str, str | None], known: set[str]) -> str | None:
     if record.imported:
         return None
-    parent = record.parent if record.version >= FORMAT else stood.get(record.place)
+    parent = record.parent if record.version >= FORMAT else positions.get(record.place)
     if parent is None or parent in known:
         return parent
-    return stood.get(record.place)  # it is gone: what came before in time is the best guess
+    return positions.get(record.place)  # the parent is gone: the one before it in time is the best guess
 
 
-def _stand(record: Record | Brief, stood: dict[str, str | None], partial: frozenset[str]) -> None:
-    """Where the tree stood after this record, as far as an earlier version tells: its backups say what was
-    restored next."""
+def _note_position(record: Record | Brief, positions: dict[str, str | None],
+                   partial: frozenset[str]) -> None:
+    """Note which checkpoint the tree stood on after this record was made. Earlier versions noted in a backup
+    which checkpoint was restored next."""
     if record.kind != "backup":
-        stood[record.place] = record.name
+        positions[record.place] = record.name
     elif record.version < FORMAT and record.name not in partial:
-        stood[record.place] = record.restored or record.name
+        positions[record.place] = record.restored or record.name
 
 
 def lineage(state: State) -> Lineage:
@@ -169,11 +171,11 @@ def lineage(state: State) -> Lineage:
 
 
 def partial_backups(state: State, records: Sequence[Record | Brief]) -> frozenset[str]:
-    """Asked for where records of an earlier version have no parent."""
+    """Needed only if there are records of an earlier version, which have no parent."""
     if all(record.version >= FORMAT for record in records):
         return frozenset()
     try:
         steps = [op for op in state.operations().all if op.paths]
     except RewindError:
-        steps = []  # a log that cannot be read is told where it is needed
+        steps = []  # commands that need the log report that it is damaged
     return frozenset(op.before for op in steps)

@@ -1,4 +1,4 @@
-"""`restore-history.json` of earlier versions, read as lines of the log. It is never written."""
+"""Reads `restore-history.json` of earlier versions as lines of the log. It is never written."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 PLACE = "main"
 _MAX_BYTES = 4 << 20
-# In the words of the log; each could be taken back.
+# The command of the log for each action of the old history.
 _COMMANDS = {"restore": "restore", "back": "back", "undo": "undo", "redo": "restore"}
 
 
@@ -33,7 +33,7 @@ def read_old(path: str) -> JsonObject:
 
 
 def lines_of(path: str) -> list[Lines]:
-    """Steps that could be taken back can be taken back; what could be redone cannot be any more."""
+    """What could be undone can still be undone; what could be redone cannot be redone any more."""
     found = (_lines(number, entry) for number, entry in enumerate(read_old(path)["entries"]))
     return [lines for lines in found if lines]
 
@@ -44,7 +44,7 @@ def _lines(number: int, entry: JsonObject) -> Lines | None:
     paths, checkpoint = entry.get("paths"), entry.get("checkpoint")
     effects = _effects(entry)
     if not isinstance(before, str) and not effects:
-        return None  # nothing led back from it
+        return None  # it could not be undone
     id = f"{number:08x}"
     begun: Any = {"op": id, "event": "begin", "at": str(entry.get("timestamp") or ""), "place": PLACE,
              "command": _COMMANDS.get(str(entry.get("action")), "restore"),
@@ -72,7 +72,7 @@ def _effects(entry: JsonObject) -> list[Effect]:
 
 
 def position_of(path: str) -> int | None:
-    """The number of the checkpoint that an earlier version had gone back to; None: it stood at the newest."""
+    """The number of the checkpoint that the project stood on; None: the newest."""
     position = read_old(path).get("position")
     return position if isinstance(position, int) else None
 

@@ -1,8 +1,8 @@
-"""`operations.jsonl`: every act of Rewind that changed files or conversations, one entry when it begins and
-one when it ends. The log is the truth: where the project stands, what `undo-restore` takes back and what
-`redo` brings back are read from it, and nothing else keeps a history.
+"""`operations.jsonl`: every operation of Rewind that changed files or conversations, with one entry when it
+begins and one when it ends. The log is the only history: it tells where the project stands, what
+`undo-restore` undoes and what `redo` brings back.
 
-A hook reads the last line of it for the parent of its checkpoint, so this file imports little.
+A hook reads its last line to find the parent of its checkpoint, so this file imports little.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 
+from rewind.checkpoint.records.record import iso_time_ms, seconds_of
 from rewind.errors import FormatTooNew, OperationNotFound, RewindError, StoreDamaged
 from rewind.fast import quickjson
 from rewind.files import (
@@ -35,9 +36,9 @@ if TYPE_CHECKING:
 FILE = "operations.jsonl"
 OLD_FILE = "restore-history.json"  # of earlier versions
 FORMAT = 1
-KEPT_STEPS = 20  # what this many steps need for their way back is never collected
+KEPT_STEPS = 20  # so many operations can always be undone: what they need is never collected
 MAX_BYTES = 64 << 20
-_MOST = 1000  # a collection leaves so many operations in the log
+_MOST = 1000  # operations that a collection leaves in the log
 _TAIL = 64 << 10
 
 RESTORE, BACK, UNDO, FORWARD = "restore", "back", "undo", "fast-forward"
@@ -45,26 +46,26 @@ REVERT, APPLY = "revert", "apply"
 RENAME, DELETE, UNDELETE = "forks rename", "forks delete", "forks undelete"
 UNDO_RESTORE, REDO = "undo-restore", "redo"
 FUTURE, ADOPT = "fork", "forks adopt"
-BISECT = "bisect"  # in place: it ends where it began, so there is nothing to undo once it has ended
+BISECT = "bisect"  # in place: it ends where it began, so then there is nothing to undo
 STEPS = (RESTORE, BACK, UNDO, FORWARD, REVERT, APPLY, ADOPT, RENAME, DELETE, UNDELETE)
 COMMANDS = (*STEPS, UNDO_RESTORE, REDO, BISECT, FUTURE)
 
-FORK = "fork"  # the effect that made a session; the others are in `rewind/effects/kind.py`
+FORK = "fork"  # the effect that made a session; the other kinds are in `rewind/effects/kind.py`
 DONE, PARTIAL = "done", "partial"  # how an operation ended
 
 
 class Operation:
-    """One act. `begun` is what it was going to do; `ended` is what it did, or None while it is under way
-    and after its process was killed."""
+    """One operation. `begun` is what it was going to do. `ended` is what it did; it is None while the
+    operation is under way and after its process was killed."""
 
     def __init__(self, begun: Line, ended: Line | None = None) -> None:
         self.begun = begun
-        self.steps: list[Line] = []  # where it went on to, of one that goes to several checkpoints
+        self.steps: list[Line] = []  # the further checkpoints of one that goes to several
         self.ended = ended
-        self.undone = False  # taken back, by `undo-restore` or, an `undo`, by `redo`
-        self.superseded = False  # killed, and finished by a later one
-        self.can_redo = False  # `redo` may lead back to what this replaced
-        self.half_done = False  # a `redo` that was interrupted: undoing it brings back what was there before
+        self.undone = False  # by `undo-restore`, or, in the case of an `undo`, by `redo`
+        self.superseded = False  # it was interrupted, and a later one finished it
+        self.can_redo = False  # `redo` can bring back what this replaced
+        self.half_done = False  # a `redo` that was interrupted and can be undone
 
     @property
     def id(self) -> str:
@@ -80,10 +81,8 @@ class Operation:
 
     @property
     def time(self) -> float:
-        """Seconds since the epoch; 0 where that is not readable."""
-        from rewind.checkpoint.records.record import is_timestamp, timestamp
-
-        return timestamp(self.at) if is_timestamp(self.at) else 0.0
+        """Seconds since the epoch; 0 if that is not readable."""
+        return seconds_of(self.at) or 0.0
 
     @property
     def place(self) -> str:
@@ -95,7 +94,7 @@ class Operation:
 
     @property
     def before(self) -> str:
-        """The checkpoint that holds the code as it was; empty where the code was not touched."""
+        """The checkpoint with the code as it was; empty if the code was not touched."""
         return str(self.begun.get("before") or "") if self.checkpoint else ""
 
     @property
@@ -104,24 +103,24 @@ class Operation:
 
     @property
     def checkpoint(self) -> str:
-        """The checkpoint whose code was brought back; empty where the code was not touched."""
+        """The checkpoint whose code was restored; empty if the code was not touched."""
         return str((self.steps or [self.begun])[-1].get("checkpoint") or "")
 
     @property
     def paths(self) -> list[bytes] | None:
-        """What it was limited to; None: the whole tree."""
+        """The paths that it was limited to; None: the whole tree."""
         paths = self.begun.get("paths")
         return [os.fsencode(path) for path in paths] if paths else None
 
     @property
     def effects(self) -> list[Effect]:
-        """What it did to conversations; of one that was killed, what it may have done."""
+        """What it did to conversations; if it was interrupted, what it may have done."""
         found = (self.ended or {}).get("effects", self.begun.get("effects"))
         return [one for one in found or () if isinstance(one, dict)]
 
     @property
     def made_session(self) -> str:
-        """The fork that it made."""
+        """The session of the fork that it made; empty if it made none."""
         return next((str(one.get("sessionId") or "") for one in self.effects if one.get("kind") == FORK), "")
 
     @property
@@ -143,19 +142,19 @@ class Operation:
 
     @property
     def here(self) -> str:
-        """Where the project stands after it; after one that was killed, where it stood before."""
+        """The checkpoint that the project stood on afterwards; if it was interrupted, the one before."""
         return str((self.ended or {}).get("here") or "") if self.ended else self.here_before
 
     @property
     def sequence(self) -> int:
-        """The number of the newest checkpoint at that moment: a later one was made after it."""
+        """The number of the newest checkpoint at that moment. Higher numbers came later."""
         found = (self.ended or self.begun).get("sequence")
         return found if isinstance(found, int) else 0
 
     @property
     def took_effect(self) -> bool:
-        """Whether it is done. A step that failed in part is a step all the same; taking one back is not done
-        before all of it is, so that it can be repeated."""
+        """Whether it counts as done. A step that failed in part does. An undo or a redo counts only once all
+        of it is done, so that it can be repeated."""
         if self.ended is None:
             return False
         return self.is_step or self.ended.get("result") == DONE
@@ -166,15 +165,15 @@ class Operation:
                 and bool(self.before or self.effects))
 
     def checkpoints(self) -> set[str]:
-        """Those that its way back or forward needs."""
+        """The checkpoints that are needed to undo or redo it."""
         return {name for name in (self.before, self.checkpoint, self.here) if name}
 
 
 class Operations:
-    """The log of one project, read once; `place` is the work tree whose history is asked for."""
+    """The log of one project, read once. `place` is the work tree whose history is asked for."""
 
     def __init__(self, path: str, place: str, old: str = "") -> None:
-        """`old` is the history of an earlier version, which counts while there is no log."""
+        """`old` is the path of an earlier version's history, which is read if there is no log."""
         self.path = path
         self.place = place
         self._old = old
@@ -184,9 +183,9 @@ class Operations:
         self._replay()
 
     def is_current(self) -> bool:
-        """Whether the file is still as it was read, or as this process wrote it."""
+        """Whether the file is still as it was read or as this process wrote it."""
         if self._stamp is None and os.path.exists(self._old):
-            return False  # an earlier version may write that one
+            return False  # an earlier version may write the old history
         return self._stamp == stamp_of(self.path)
 
     # what it says
@@ -197,14 +196,14 @@ class Operations:
         return self._last.get(self.place)
 
     def _replay(self) -> None:
-        """Work out which steps are undone, and what can be redone."""
+        """Work out which operations are undone and which can be redone."""
         by_id = {op.id: op for op in self.all}
         for op in self.all:
             op.undone = op.superseded = op.can_redo = op.half_done = False
         for op in self.all:
             if op.resumes in by_id:
                 by_id[op.resumes].superseded = True
-        forward: list[Operation] = []  # what there is to redo, so far
+        forward: list[Operation] = []  # what can be redone so far
         for op in self.mine():
             if op.superseded:
                 continue
@@ -216,7 +215,7 @@ class Operations:
             elif op.command == UNDO:
                 op.can_redo = True
                 forward.append(op)
-            elif op.command != BISECT:  # a new step: there is no forward any more
+            elif op.command != BISECT:  # after a new step nothing can be redone
                 while forward:
                     forward.pop().can_redo = False
         last = self.interrupted()
@@ -228,7 +227,7 @@ class Operations:
         if op.took_effect:
             for step in steps:
                 step.undone = True
-        # What a killed step left half done is nothing to go forward to.
+        # The half-done state that an interrupted step left is nothing to redo.
         op.can_redo = any(step.ended is not None for step in steps) if steps else True
 
     def _redo_step(self, op: Operation, by_id: dict[str, Operation]) -> None:
@@ -246,8 +245,8 @@ class Operations:
         return [op for op in self.all if op.place == self.place]
 
     def interrupted(self) -> Operation | None:
-        """The last one, if a killed process left it half done. One that is under way looks the same: the
-        caller holds the lock, or has seen that nobody does."""
+        """The last operation, if a killed process left it half done. One that is under way looks the same, so
+        the caller holds the lock or has checked that nobody holds it."""
         last = next(reversed(self.mine()), None)
         return last if last and last.ended is None and not last.superseded and not last.undone else None
 
@@ -256,15 +255,15 @@ class Operations:
         return [op for op in self.mine() if op.can_undo]
 
     def to_undo(self) -> Iterator[Operation]:
-        """What `undo-restore` takes back next, the first of these that leaves something to take back: what
-        was interrupted, else the newest step."""
+        """The candidates for the next `undo-restore`, which takes the first that is worth undoing: an
+        interrupted operation, then the steps, newest first."""
         half_done = self.interrupted()
         if half_done and half_done.command != UNDO_RESTORE:
             yield half_done
         yield from reversed(self.undoable())
 
     def to_redo(self) -> Operation | None:
-        """What `redo` takes back next, if no checkpoint came since that ends this."""
+        """What the next `redo` reverses, unless a checkpoint that was made since prevents it."""
         redoable = [op for op in self.mine() if op.can_redo and not op.undone and not op.superseded]
         return redoable[-1] if redoable else None
 
@@ -275,11 +274,11 @@ class Operations:
         return found[0]
 
     def since(self, op: Operation) -> list[Operation]:
-        """The steps that are not undone, from this one on."""
+        """This step and all later ones that are not undone."""
         return [step for step in self.undoable() if self.all.index(step) >= self.all.index(op)]
 
     def in_use(self) -> set[str]:
-        """Checkpoints that the last steps need, and what can be redone or has to be finished."""
+        """Checkpoints that are needed to undo, redo or finish the last operations."""
         kept = self.undoable()[-KEPT_STEPS:] + [op for op in self.all if op.can_redo][-KEPT_STEPS:]
         kept += [op for op in self.all[-KEPT_STEPS:] if op not in kept]
         return {name for op in kept for name in op.checkpoints()}
@@ -287,7 +286,7 @@ class Operations:
     # writing; the caller holds the lock
 
     def begin(self, command: str, **fields: Any) -> Operation:
-        """Durable before the first change, so that a crash is seen afterwards."""
+        """Must be durable before the first change, so that a crash is noticed afterwards."""
         known = {op.id for op in self.all}
         id = os.urandom(4).hex()
         while id in known:
@@ -298,7 +297,8 @@ class Operations:
         return op
 
     def step(self, op: Operation, **fields: Any) -> None:
-        """It goes on to another checkpoint; its way back stays. Durable before the first change."""
+        """The operation goes on to another checkpoint; undoing it still leads to its beginning. Must be
+        durable before the first change."""
         op.steps.append(self._append("step", op.id, here=op.here_before, **fields))
 
     def end(self, op: Operation, **fields: Any) -> None:
@@ -306,16 +306,16 @@ class Operations:
         self._replay()
 
     def _append(self, event: str, id: str, **fields: Any) -> Line:
-        """Returns the line as whoever reads the log will see it."""
-        line = {"format": FORMAT, "op": id, "event": event, "at": _now(), "place": self.place,
-                **{key: value for key, value in fields.items() if value is not None}}
+        """Returns the line as readers of the log will see it."""
+        line = {"format": FORMAT, "op": id, "event": event, "at": iso_time_ms(time.time()),
+                "place": self.place, **{key: value for key, value in fields.items() if value is not None}}
         data = quickjson.dumps(_sealed(line)).encode() + b"\n"
         said: Line = quickjson.loads(data)
         fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, PRIVATE_FILE)
         try:
             size = os.fstat(fd).st_size
             if size and os.pread(fd, 1, size - 1) != b"\n":
-                data = b"\n" + data  # a process was killed while it wrote; that line says nothing
+                data = b"\n" + data  # a process was killed while it wrote the last line, which is ignored
             write_all(fd, data)
             os.fsync(fd)
             if size == (self._stamp[1] if self._stamp else 0):  # nobody else wrote since it was read
@@ -328,10 +328,12 @@ class Operations:
         return said
 
     def import_old_history(self, here: str, sequence: int) -> None:
-        """The history of an earlier version becomes the beginning of the log, and where it stood the end."""
+        """Write the history of an earlier version as the beginning of the log, followed by where the project
+        stood."""
         if os.path.exists(self._old) and not os.path.exists(self.path):
-            self._write(self.all, {"format": FORMAT, "op": "", "event": "here", "at": _now(),
-                                   "place": self.place, "here": here, "sequence": sequence})
+            self._write(self.all, {"format": FORMAT, "op": "", "event": "here",
+                                   "at": iso_time_ms(time.time()), "place": self.place, "here": here,
+                                   "sequence": sequence})
 
     def delete_old_history(self) -> None:
         if os.path.exists(self._old):
@@ -342,7 +344,7 @@ class Operations:
         write_atomic(self.path, b"".join(quickjson.dumps(_sealed(line)).encode() + b"\n" for line in lines))
 
     def forget_oldest(self) -> None:
-        """The log stays readable in one go, however long a project lives."""
+        """Keep the log short enough to be read as a whole, however old the project is."""
         if len(self.all) > _MOST:
             last = {op.place: op for op in self.all}  # where each place stands
             self.all = [op for op in self.all[:-_MOST] if last[op.place] is op] + self.all[-_MOST:]
@@ -350,7 +352,7 @@ class Operations:
 
 
 def last_line(path: str, place: str = MAIN) -> Line | None:
-    """The last line of the log about this place, without reading all of it; what is odd says nothing."""
+    """The last line of the log about this place, without reading all of it. Invalid lines are ignored."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_NOFOLLOW", 0))
     except OSError:
@@ -358,7 +360,7 @@ def last_line(path: str, place: str = MAIN) -> Line | None:
     try:
         return _last_of(fd, place)
     except OSError:
-        return None  # a directory, say: `validate` tells
+        return None  # it may be a directory; `validate` reports that
     finally:
         os.close(fd)
 
@@ -389,7 +391,7 @@ def _parsed(line: bytes) -> Line | None:
 
 
 def _read(path: str, old: str, last: dict[str, Line]) -> list[Operation]:
-    """`last` gets the last line of each place."""
+    """Fills `last` with the last line of each place."""
     try:
         lines = read_bounded(path, MAX_BYTES).split(b"\n")
     except FileNotFoundError:
@@ -404,7 +406,7 @@ def _read(path: str, old: str, last: dict[str, Line]) -> list[Operation]:
     for number, line in enumerate(lines, 1):
         data = _parsed(line)
         if data is None:
-            # The last one, or one before which a newline was put: its process was killed.
+            # A torn line is ignored: the process that wrote it was killed.
             if line.strip() and not is_torn(line):
                 raise StoreDamaged(what=f"line {number} of {path} is not readable", hint=_DAMAGED)
             continue
@@ -447,11 +449,6 @@ def _sealed(line: Mapping[str, object]) -> JsonObject:
     from rewind.checkpoint.records.seal import sealed
 
     return sealed(line)
-
-
-def _now() -> str:
-    now = time.time()
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now % 1 * 1e3):03d}Z"
 
 
 def names_of(paths: Iterable[bytes]) -> list[str]:

@@ -91,7 +91,7 @@ class ProjectMap:
 
 def map_by_session(state: State) -> ProjectMap:
     """Oldest first; the last item is the project as it is now."""
-    state.look_again()
+    state.refresh()
     records = state.timeline.shown()[::-1]
     infos = session_infos(state)
     items = _BySession(state, records, infos).items()

@@ -76,7 +76,7 @@ def _add_code(state: State, codes: SessionCode, shape: SessionShape, figures: li
     for turn, prompt, old, new in reversed(list(zip(shape.turns, prompts, codes_before, after))):
         end = ends.get(prompt.join) if prompt.join else None
         turn.edited = bool(end and new and end.sequence < new.record.sequence and end.tree != new.record.tree)
-        left = codes.as_left(old, new) if old else None
+        left = codes.end_of_turn(old, new) if old else None
         if old is None or left is None:
             continue
         turn.before, turn.after = old.record.name, left.name

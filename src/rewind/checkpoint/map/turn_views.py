@@ -65,7 +65,7 @@ def _add_code(state: State, session: SessionFile, index: TurnIndex, views: list[
     with Unpacked(state) as unpacked:
         for view, old, new in reversed(list(zip(views, befores, befores[1:]))):  # the latest matter most
             view.code = new
-            left = codes.as_left(old, new) if old else None
+            left = codes.end_of_turn(old, new) if old else None
             if old and left and (old.record.name != left.name or (new and old.exact and new.exact)):
                 found = changes_between(state, old.record, left, unpacked)
                 view.changes = {**found, "from": old.record.name, "to": left.name} if found else None

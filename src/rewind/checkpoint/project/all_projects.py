@@ -14,8 +14,8 @@ from rewind.paths import PLACES, Project, state_of
 
 
 class ProjectInfo:
-    """`last` is the name of the newest checkpoint; it tells when that was made. `replaced`: another project
-    was moved to its path."""
+    """`last` is the name of the newest checkpoint, which contains its time. `replaced`: another project is at
+    its path now."""
 
     def __init__(self, root: str, state: str, home: str, replaced: bool) -> None:
         self.root = root
@@ -30,18 +30,18 @@ class ProjectInfo:
 
 
 def all_projects(home: str) -> list[ProjectInfo]:
-    """The one that was worked on last comes first."""
+    """The project with the newest checkpoint comes first."""
     found = [ProjectInfo(root, state, home, replaced) for state, root, replaced in _states(home)]
     return sorted(found, key=lambda one: (one.last, one.root), reverse=True)
 
 
 def _states(home: str) -> Iterator[tuple[str, str, bool]]:
-    """Directories with a store, the path of its project, and whether another one is there now: those that
-    the index knows, then others that lie in global storage."""
+    """For each store: its directory, the path of its project, and whether another project is there now. First
+    the stores in the index, then others in global storage."""
     try:
         index = load_index(home)
     except StoreDamaged:
-        index = Index({"stores": {}})  # what lies in global storage is found all the same
+        index = Index({"stores": {}})  # the stores in global storage are found without it
     seen = set()
     for store_id in index.stores:
         for root in index.roots(store_id):

@@ -1,7 +1,7 @@
-"""`damage.json`: what `validate --deep` found wrong and nothing could mend, so that everybody knows.
+"""`damage.json`: damage that `validate --deep` found and that nothing could repair.
 
-The file is there only while something is damaged. An object that it names counts as not stored: the next
-checkpoint that sees the same content stores it anew, and the mark goes.
+The file exists only while something is damaged. An object that it names counts as not stored: the next
+checkpoint with the same content stores it again, and the mark is removed.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 _MAX_BYTES = 64 << 20
-_MOST_PATHS = 1000  # are named for each checkpoint; the rest is counted
+_MOST_PATHS = 1000  # named for each checkpoint; the others are only counted
 
 
 class MissingContent:
-    """What a checkpoint lacks: paths (a directory stands for all in it), and what is wrong with its
+    """What a checkpoint lacks: paths (a directory stands for everything in it), and what is wrong with its
     conversation."""
 
     def __init__(self, files: int, paths: list[bytes], conversation: str = "") -> None:
@@ -50,7 +50,7 @@ class Damage:
             self.checkpoints = {str(name): _missing_from_json(missing)
                                 for name, missing in data["checkpoints"].items()}
         except (ValueError, KeyError, TypeError, AttributeError):
-            pass  # only a memory of what `validate` finds again
+            pass  # `validate` finds the damage again
 
     def save(self) -> None:
         if not self.objects and not self.checkpoints:

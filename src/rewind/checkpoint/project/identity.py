@@ -1,6 +1,6 @@
-"""Which project a directory is: one that is where it was, was moved, was copied, or was made anew.
+"""Which project a directory is: unchanged, moved, copied, or created again.
 
-Opening a project brings the index and the marker in line with what is found, and a person is told once.
+Opening a project updates the index and the marker accordingly, and tells the person once.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PLACE_FILE = "place.json"
 
 
 def update_index_and_marker(project: Project, store_id: str) -> str:
-    """What a person should be told once, or nothing. Never worth an error: it is tried again next time."""
+    """Returns what to tell the person once, if anything. Errors are ignored: the next command tries again."""
     try:
         enter_place(project)
         index = load_index(project.home)
@@ -40,7 +40,7 @@ def update_index_and_marker(project: Project, store_id: str) -> str:
 
 
 def _is_up_to_date(project: Project, store_id: str, index: Index) -> bool:
-    """Nearly always, and a hook asks every time."""
+    """Nearly always true. Every hook asks."""
     if index.root(store_id) != project.main:
         return False
     if project.mode == "project":
@@ -69,7 +69,7 @@ def _update_main(project: Project, store_id: str, index: Index) -> str:
 def _notice(was: str, root: str, entry: JsonObject) -> str:
     if was and was != root:
         return MOVED.format(was=was)
-    # A repository that was begun in the directory since has its marker elsewhere.
+    # If a git repository was created in the directory since, its marker is elsewhere.
     is_new = entry.get("marked") and not os.path.lexists(os.path.join(root, IN_AGENT))
     return MADE_ANEW if is_new and not has_marker(root) else ""
 
@@ -83,7 +83,7 @@ def mark(project: Project, store_id: str) -> None:
         entry["marked"] = True
         name = os.path.basename(project.state)
         if name != store_id:
-            entry["dir"] = name  # made by an earlier version, which named it by the path
+            entry["dir"] = name  # an earlier version named the directory by the path
 
     change(project.home, store_id, put)
 
@@ -98,12 +98,12 @@ def _add_alias(project: Project, store_id: str) -> None:
 
 
 def sweep_place(folder: str) -> None:
-    """What a killed process left of the note in a place's directory."""
+    """Remove drafts of the note in a place's directory that a killed process left."""
     sweep_drafts(os.path.join(folder, _PLACE_FILE))
 
 
 def enter_place(project: Project) -> None:
-    """A place that was not seen before gets its directory, with a note which work tree it is."""
+    """Make the directory of a new place, with a note that says which work tree it is."""
     if project.place == MAIN or os.path.exists(project.own(_PLACE_FILE)):
         return
     make_private_dir(project.place_dir)

@@ -31,7 +31,7 @@ def init_project(root: str, home: str, mode: str, trust: bool) -> tuple[State, b
         return found, False
     if not os.path.isdir(home):
         make_durable_dir(home)
-    with Lock(os.path.join(home, INIT_LOCK), "init"):  # or two hooks would make a store each
+    with Lock(os.path.join(home, INIT_LOCK), "init"):  # otherwise two hooks could make two stores
         load_index(home, fresh=True)
         found = _existing(root, home, trust)
         return (found, False) if found else _make(root, home, mode, trust)
@@ -44,12 +44,14 @@ def _existing(root: str, home: str, trust: bool) -> State | None:
 
 def _make(root: str, home: str, mode: str, trust: bool) -> tuple[State, bool]:
     is_copied = open_project(root, home) is not None
-    mode = "global" if is_copied else mode  # beside the copied one, which is left as it is
+    mode = "global" if is_copied else mode  # the copied store stays as it is
     main, place = _main_of(root, mode)
     nameless = "" if is_copied else _without_store_file(main, home, trust)
     store_id = "" if is_copied or nameless else _unindexed_store(main, home)
     mode = "global" if store_id or nameless else mode
-    project = _project(root, home, mode, store_id or nameless or os.urandom(16).hex(), place, main)
+    state = (project_state(main) if mode == "project"
+             else global_state(store_id or nameless or os.urandom(16).hex(), home))
+    project = Project(root, state, home, place, main)
     if store_id:
         known_stores.remember(home, store_id, main)
     else:
@@ -57,18 +59,13 @@ def _make(root: str, home: str, mode: str, trust: bool) -> tuple[State, bool]:
         _create(project)
     opened = State(project)
     identity.update_index_and_marker(project, opened.store_info["id"])
-    opened.objects.commit()  # opened, and so made, even where every checkpoint will be an archive
+    opened.objects.commit()  # creates the database, even if every checkpoint will be an archive
     return opened, not store_id
 
 
-def _project(root: str, home: str, mode: str, store_id: str, place: str, main: str) -> Project:
-    state = project_state(main) if mode == "project" else global_state(store_id, home)
-    return Project(root, state, home, place, main)
-
-
 def _main_of(root: str, mode: str) -> tuple[str, str]:
-    """The project that a directory of a linked work tree belongs to, and the name of that place. A bare
-    repository has no main work tree that could hold the state."""
+    """For a directory in a linked work tree: the project that it belongs to, and the name of the place. A
+    bare repository has no main work tree that could hold the state."""
     top = work_tree_top(os.fsencode(root))
     linked = linked_at(os.fsdecode(top)) if top else None
     if linked is None or (mode == "project" and not os.path.lexists(os.path.join(linked.main, ".git"))):
@@ -87,7 +84,7 @@ def _is_copied(project: Project) -> bool:
 
 
 def _without_store_file(root: str, home: str, trust: bool) -> str:
-    """The id of this project's store in global storage, where only the file that says so is gone."""
+    """The id of this project's store in global storage if only its `store.json` is missing."""
     index = load_index(home)
     known = index.at(root)
     state = index.storage(home, known[0]) if known else ""
@@ -100,7 +97,7 @@ def _without_store_file(root: str, home: str, trust: bool) -> str:
 
 
 def _unindexed_store(root: str, home: str) -> str:
-    """A store in global storage for this very path, which the index has lost."""
+    """A store in global storage for this path that is missing in the index."""
     storage, known = os.path.join(home, STORAGE), load_index(home).stores
     for name in sorted(os.listdir(storage)) if os.path.isdir(storage) else ():
         state = os.path.join(storage, name)
@@ -110,21 +107,21 @@ def _unindexed_store(root: str, home: str) -> str:
 
 
 def read_root(state: str) -> str:
-    """The project that a directory in global storage is for, as it says itself."""
+    """The project root that a directory in global storage names."""
     root = jsonfile.read_or_empty(os.path.join(state, PROJECT_FILE), 1 << 20).get("root")
     return root if isinstance(root, str) else ""
 
 
 def wanted_mode(settings: Settings, root: str) -> str:
-    """As the settings say; where nobody has said anything, in the project if HOME does not outlive this
-    container and the project does."""
+    """The mode of the settings. By default it is `project` if HOME is lost with this container and the
+    project is not."""
     mode = str(settings.get("storage.mode"))
     is_default = settings.source("storage.mode") == "default"
     return "project" if is_default and mode == "global" and home_is_temporary(root) else mode
 
 
 def home_is_temporary(root: str) -> bool:
-    """HOME on the container's own layer, the project on a mount of its own."""
+    """Whether HOME is on the container's own layer and the project on another mount."""
     try:
         with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
             mounts = [line.split(" ") for line in file]
@@ -141,7 +138,8 @@ def _mount_of(path: str, kinds: dict[str, str]) -> str:
 
 
 def check_root(root: str, home: str) -> None:
-    """Refuses what can be no project: Rewind's own directory, a whole home or disk, what is not there."""
+    """Refuse Rewind's own directory, a home directory, the whole disk, and a directory that does not
+    exist."""
     own = os.path.realpath(home)
     if root == own or root.startswith(own + os.sep):
         raise UsageError(f"{root} belongs to Rewind itself.",
@@ -154,8 +152,8 @@ def check_root(root: str, home: str) -> None:
 
 
 def root_to_protect(start: str, wanted: str) -> str:
-    """What hooks initialise by themselves for a session in `start`, as the setting `init.auto` wants it: the
-    top of the git work tree, or the directory itself; never HOME, what holds it, or `/`."""
+    """The directory that hooks initialise for a session in `start`. It depends on the setting `init.auto`:
+    the top of the git work tree, or the directory itself; never HOME, a directory above it, or `/`."""
     start = os.path.realpath(start)
     if wanted == "never" or not os.path.isdir(start):
         return ""
@@ -175,13 +173,13 @@ def _reopen(project: Project, trust: bool) -> State:
 
 
 def _prefer_store_inside(project: Project) -> Project:
-    """To trust is to use what came with the project, also where a copy has got a store of its own."""
+    """Trusting means using the store that came with the project, even if this copy has a store of its own."""
     inside = Project(project.root, project_state(project.main), project.home, project.place, project.main)
     return inside if os.path.lexists(inside.path(STORE_FILE)) else project
 
 
 def _refuse_planted(project: Project, trust: bool) -> None:
-    """Content without a store file was not left by us: `_create` writes that file before any content."""
+    """Refuse content without a store file. It is not ours: `_create` writes that file before any content."""
     if os.path.islink(project.state) or os.path.islink(os.path.dirname(project.state)):
         raise RewindError(f"{project.state} is behind a symbolic link, which Rewind does not follow.",
                           hint="Remove the link, then run `rewind init` again.")
@@ -192,7 +190,7 @@ def _refuse_planted(project: Project, trust: bool) -> None:
 
 
 def _create(project: Project) -> None:
-    """In global storage the directory has the store's id for a name."""
+    """In global storage the directory is named by the store's id."""
     store_id = os.path.basename(project.state) if project.mode == "global" else os.urandom(16).hex()
     make_durable_dir(project.state)
     os.chmod(project.state, 0o700)
@@ -201,9 +199,9 @@ def _create(project: Project) -> None:
     if project.mode == "global":
         jsonfile.write(project.path(PROJECT_FILE), {"root": project.main})
     data = {"format": FORMAT, "id": store_id, "root": project.main, "createdAt": iso_time()}
-    # In the project, known before it exists, or a crash in between would leave what nobody trusts. In global
-    # storage, known once it exists, for others look there at what is known; `_unindexed_store` finds
-    # the rest.
+    # In the project, the id is noted before the store exists: a crash in between would otherwise leave a
+    # store that nobody trusts. In global storage it is noted afterwards, because other processes look up the
+    # stores that are noted; `_unindexed_store` finds a store that a crash left.
     if project.mode != "global":
         known_stores.remember(project.home, store_id, project.main)
     jsonfile.write(project.path(STORE_FILE), sealed(data))

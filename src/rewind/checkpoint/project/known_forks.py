@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from rewind import jsonfile
-from rewind.checkpoint.records.record import iso_time
 from rewind.errors import FormatTooNew, StoreDamaged
 from rewind.files import stamp_of
 
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
 
     from rewind.jsonfile import JsonObject
     from rewind.paths import Project
-    from rewind.transcript.write.fork import Fork
 
     class LastRun(TypedDict, total=False):
         """How the last command of `forks compare --run` ended."""
@@ -24,14 +22,14 @@ if TYPE_CHECKING:
         at: str
 
     class SharedSession(TypedDict, total=False):
-        """Of a conversation that others made: its id there, and its digest and size."""
+        """For a conversation that came from another user: its id there, its digest and its size."""
 
         session: str
         sha256: str
         bytes: int
 
     class KnownFork(TypedDict, total=False):
-        """A session in `branches.json`. Only the first two members were looked at when it was read."""
+        """A session in `branches.json`. Only the first two members are checked when it is read."""
 
         sessionId: str
         parentSessionId: str | None
@@ -60,7 +58,7 @@ _MAX_BYTES = 16 << 20
 
 
 class KnownForks:
-    """Ask `State.forks()` for them: it reads the file again only if it has changed."""
+    """Use `State.forks()`, which reads the file again only if it has changed."""
 
     def __init__(self, project: Project) -> None:
         self.path = project.path("branches.json")
@@ -69,7 +67,7 @@ class KnownForks:
         self.data = self._load()
 
     def is_current(self) -> bool:
-        """Whether the file and what was read from it are still the same."""
+        """Whether the file is still the same as the data that was read from it."""
         return self._is_as_read and self._stamp == stamp_of(self.path)
 
     def _load(self) -> JsonObject:
@@ -107,7 +105,7 @@ class KnownForks:
         self.save()
 
     def change(self, session_id: str, changes: KnownFork) -> None:
-        """Whoever looked at it before keeps what they saw."""
+        """Replaces the entry: callers that read it before keep the old one."""
         known = self.find(session_id)
         if known is None:
             self.add({"sessionId": session_id, "parentSessionId": None, "made": False, **changes})
@@ -122,19 +120,13 @@ class KnownForks:
 
 
 def ancestors(session_id: str, parent_of: Callable[[str], str | None]) -> list[str]:
-    """The session and those it was forked from, as far as they do not lead in a ring."""
+    """The session and those that it was forked from. A ring of parents ends where it repeats."""
     found: list[str] = []
     at: str | None = session_id
     while at and at not in found:
         found.append(at)
         at = parent_of(at)
     return found
-
-
-def known_fork(fork: Fork, parent: str, agent: str, turn: int | None, offset: int) -> KnownFork:
-    return {"sessionId": fork.session_id, "parentSessionId": parent, "rewindFromTurn": turn,
-            "rewindedAt": iso_time(), "name": None, "archived": False, "agent": agent, "path": fork.path,
-            "size": fork.size, "header": fork.header, "cutAt": offset}
 
 
 def _are_sound(forks: Any) -> bool:

@@ -1,6 +1,6 @@
 """`known-stores.json`: the stores that this user made or trusted, and where their projects are.
 
-A cloned repository may bring a state directory of its own; its id is not in here, so it is not used.
+A cloned repository may contain a state directory. Its id is not in this file, so it is not used.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     class KnownStore(TypedDict, total=False):
-        """What is noted about one store. It is read from a file: any member may be of another type."""
+        """The entry of one store. It is read from a file, so any member may have another type."""
 
         root: str
         also: list[str]
@@ -34,8 +34,9 @@ _MAX_STORE = 1 << 20
 
 
 def is_known(home: str, store_id: str, project: Project | None = None) -> bool:
-    """A store that lies elsewhere than where it was made is a project that was moved; but where the one that
-    was made is still in its place, it is a copy, and a repository may bring that along, changed."""
+    """Whether this user made or trusted the store. If it is not where it was made, the project was moved; but
+    if the original is still there, it is a copy. A copy is not known: a repository may contain a changed
+    one."""
     index = load_index(home)
     if store_id not in index.stores or project is None or project.mode != "project":
         return store_id in index.stores
@@ -55,7 +56,7 @@ def store_id_in(state: str) -> str:
 
 
 def remember(home: str, store_id: str, root: str) -> None:
-    """The store's project is at `root`; where it was before stays known."""
+    """Note that the store's project is at `root`. Its earlier paths stay noted."""
     from rewind.checkpoint.records.record import iso_time
 
     def put(entry: KnownStore) -> None:
@@ -68,14 +69,14 @@ def remember(home: str, store_id: str, root: str) -> None:
 
 
 def change(home: str, store_id: str, put: Callable[[KnownStore], object]) -> None:
-    """Change what is noted about one store, together with whoever else does so now."""
+    """Change the entry of one store. Other processes may change the file at the same time."""
     if not os.path.isdir(home):
         make_durable_dir(home)
     with Lock(os.path.join(home, "known-stores.lock"), "init"):
         data = load_index(home, fresh=True).data
         found: KnownStore | None = data["stores"].get(store_id)
         entry: KnownStore = found if isinstance(found, dict) else {}
-        data["stores"].pop(store_id, None)  # the last one counts for a path that two have
+        data["stores"].pop(store_id, None)  # of two stores with the same path, the last entry counts
         put(entry)
         data["stores"][store_id] = entry
         path = os.path.join(home, FILE)
@@ -84,7 +85,7 @@ def change(home: str, store_id: str, put: Callable[[KnownStore], object]) -> Non
 
 
 def forget_store(home: str, store_id: str) -> None:
-    """Of a store that was never used: its directory is gone again."""
+    """Remove the entry of a store that was never used and whose directory was removed."""
     with Lock(os.path.join(home, "known-stores.lock"), "init"):
         data = load_index(home, fresh=True).data
         if data["stores"].pop(store_id, None) is not None:

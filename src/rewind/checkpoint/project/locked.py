@@ -1,6 +1,6 @@
-"""Who works in a project: the lock of a place, and that of the store that all places share.
+"""Who works in a project: the lock of a place, and the lock of the store that all places share.
 
-Who takes the lock first brings the state directory up to date, and notes at the end what has been mended.
+Taking the locks also cleans up and upgrades the state directory. Releasing them notes what was repaired.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from rewind.checkpoint.project.state import State
 
 _MOMENT = 0.5
-_REGAIN = 60.0  # seconds for the lock of the store, once the work that it is for is done
+_REGAIN = 60.0  # seconds to wait for the store's lock again, with work that only has to be written
 
 
 def locked(state: State, what: str, wait: float = 10.0, *, all_places: bool = False) -> _Locked:
-    """`with locked(state, "save"):` makes this process the one that works in this place, and the one that
-    writes to the store. `all_places`: what nobody may be at work beside, wherever that is."""
+    """`with locked(state, "save"):` makes this process the only one that works in this place and writes to
+    the store. With `all_places`, nobody may work in any place meanwhile."""
     places = sorted(state.places()) if all_places else [state.place]
     return _Locked(state, [Lock(os.path.join(state.dir_of(place), PLACE_LOCK), what, in_line=True)
                            for place in places],
@@ -36,19 +36,19 @@ def locked(state: State, what: str, wait: float = 10.0, *, all_places: bool = Fa
 
 
 def locked_for_upkeep(state: State, what: str, wait: float) -> _Locked:
-    """The store alone, and after all who wait for it."""
+    """The store's lock only, after all other processes that wait for it."""
     return _Locked(state, [], Lock(state.project.path(LOCK), what, wait, upkeep=True))
 
 
 def release_store_lock(state: State) -> _StoreLockReleased:
-    """`with release_store_lock(state):` around what takes long and is about this place alone: others may
-    write to the store meanwhile."""
-    return _StoreLockReleased(state, state.held if state.can_release_store_lock() else None)
+    """`with release_store_lock(state):` around long work on this place only, so that others may write to the
+    store meanwhile."""
+    return _StoreLockReleased(state, state.held_store_lock if state.can_release_store_lock() else None)
 
 
 class _Locked:
-    """The lock of a place first, then that of the store: so two can never wait for each other. Who works in a
-    place has its lock from beginning to end, and the store's while it writes."""
+    """The lock of the place is taken first, then the lock of the store, so that two processes never wait for
+    each other. The place's lock is held from beginning to end, the store's while it is written."""
 
     def __init__(self, state: State, places: list[Lock], store: Lock) -> None:
         self._state = state
@@ -61,7 +61,7 @@ class _Locked:
             for lock in self._places:
                 lock.wait = max(0.0, until - time.monotonic())
                 _take(self._state, lock)
-            # Who had to wait for the place is not sent away for the moment in which others write.
+            # A process that waited for the place may wait a moment more while others write to the store.
             self._store.wait = min(self._store.wait, max(_MOMENT, until - time.monotonic()))
             _take(self._state, self._store)
             self._state.begin_writing(self._store.now_ns(), bool(self._places))
@@ -70,11 +70,11 @@ class _Locked:
         except BaseException:
             self._close()
             raise
-        self._state.held = self._store
+        self._state.held_store_lock = self._store
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
-        self._state.held = None
+        self._state.held_store_lock = None
         try:
             self._state.end_writing()
             if self._state.take_healed():
@@ -91,7 +91,7 @@ class _Locked:
 
 
 class _StoreLockReleased:
-    """The store is for others, the place still ours."""
+    """Others may take the store's lock; the place's lock is still ours."""
 
     def __init__(self, state: State, held: Lock | None) -> None:
         self._state = state
@@ -101,7 +101,7 @@ class _StoreLockReleased:
         held = self._held
         if held:
             self._state.objects.begin_unlocked(lambda: _StoreLockForMoment(self._state, held))
-            self._state.held = None  # there is no other within this one
+            self._state.held_store_lock = None  # so that it is not released twice
             held.close()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
@@ -112,11 +112,11 @@ class _StoreLockReleased:
             finally:
                 self._state.objects.end_unlocked()
                 self._state.forget_timeline()
-            self._state.held = self._held
+            self._state.held_store_lock = self._held
 
 
 class _StoreLockForMoment:
-    """The lock of the store for a moment, for who has released it."""
+    """Takes the released store lock again for a moment."""
 
     def __init__(self, state: State, held: Lock) -> None:
         self._state = state
@@ -144,7 +144,7 @@ def _take(state: State, lock: Lock) -> None:
         raise StateUnwritable(reason=error.strerror, path=state.project.state)
     except FileNotFoundError:
         raise StoreMoved(path=state.project.state)
-    _refuse_moved(state)  # while we waited
+    _refuse_moved(state)  # it may have been moved while we waited
 
 
 def _refuse_moved(state: State) -> None:
@@ -153,8 +153,8 @@ def _refuse_moved(state: State) -> None:
 
 
 def _upgrade(state: State) -> None:
-    """The first writer of this version: the old history becomes the beginning of the log. Records stay as
-    they are; an earlier version that is still running refuses the store from now on."""
+    """The first writer of this version makes the old history the beginning of the log. Records stay as they
+    are. An earlier version that is still running refuses the store from now on."""
     from rewind.checkpoint.records.seal import sealed
 
     info = read_store_file(state.project)  # another process may have done it meanwhile
@@ -170,7 +170,7 @@ def _upgrade(state: State) -> None:
 
 
 def _note_healed(state: State) -> None:
-    """What was damaged has been stored anew: checkpoints that lacked it are whole again."""
+    """Damaged objects were stored again, so the checkpoints that lacked them are complete."""
     from rewind.checkpoint.repair.check_records import missing_in
 
     damage = state.damage()
@@ -180,4 +180,4 @@ def _note_healed(state: State) -> None:
     try:
         damage.save()
     except OSError:
-        pass  # a full disk: the marks say too much, and the next healing or `validate` corrects them
+        pass  # a full disk: too many marks stay, until the next repair or `validate` removes them

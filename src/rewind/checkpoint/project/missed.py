@@ -1,5 +1,5 @@
-"""What hooks should have made and did not: events without a checkpoint, and checkpoints that are still being
-made although their hook is gone. Read from `hook-state.json`, which only hooks write."""
+"""Missing checkpoints: events for which hooks made none, and checkpoints that are still being made after
+their hook has ended. Read from `hook-state.json`, which only hooks write."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from rewind.paths import Project
 
     class Begun(TypedDict, total=False):
-        """A checkpoint that a process is making. Of this and of the next, any member may be of another type
-        where it was read."""
+        """A checkpoint that a process is making. Any member of this and of `MissedEvent` may have another
+        type when it is read from disk."""
 
         at: str
         event: str
         session: str
         pid: int
-        start: str  # of the process, empty where only `ps` knows it
+        start: str  # of the process; empty if only `ps` knows it
         description: str
-        late: bool  # its hook has gone
+        late: bool  # its hook has ended
 
     class MissedEvent(TypedDict, total=False):
         """An event without a checkpoint."""
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
         event: str | None
         session: str | None
         reason: str
-        told: bool  # by the start of a session
+        told: bool  # whether the person was told at the start of a session
 
 FILE = "hook-state.json"
 MAX_BYTES = 1 << 20
 BUSY, KILLED = "the store was busy", "the process that saved was killed"
-_SHOWN = 7 * 86_400.0  # seconds after which a missing checkpoint is history
+_SHOWN = 7 * 86_400.0  # seconds for which a missing checkpoint is reported
 _PROMPT = "UserPromptSubmit"
 
 
 class Missed:
-    """Both, as they are now. Whatever cannot be read is as if it were not there."""
+    """Missed events and late checkpoints, as they are now. Unreadable entries are ignored."""
 
     def __init__(self, project: Project) -> None:
         data = jsonfile.read_or_empty(project.own(FILE), MAX_BYTES)
@@ -71,7 +71,7 @@ class Missed:
 
 
 def is_alive(begun: Begun) -> bool:
-    """Whether the process that makes this checkpoint still runs."""
+    """Whether the process that makes this checkpoint is still running."""
     pid, start = begun.get("pid"), begun.get("start")
     if not isinstance(pid, int) or pid <= 0:
         return False
@@ -80,7 +80,7 @@ def is_alive(begun: Begun) -> bool:
 
 
 def sentence(events: list[MissedEvent]) -> str:
-    """`2 prompts here have no checkpoint: the store was busy.` Empty where nothing is missing."""
+    """`2 prompts here have no checkpoint: the store was busy.` Empty if nothing is missing."""
     prompts = sum(map(_is_prompt, events))
     others = len(events) - prompts
     if not events:
@@ -94,7 +94,7 @@ def sentence(events: list[MissedEvent]) -> str:
 
 
 def _reasons(events: Iterable[MissedEvent]) -> list[str]:
-    """Each once, the most frequent first, and no more than a line has room for."""
+    """Each reason once, the most frequent first, limited to what fits on a line."""
     count: dict[str, int] = {}
     for one in events:
         reason = str(one.get("reason") or "no reason was noted").rstrip(".")

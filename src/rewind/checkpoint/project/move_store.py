@@ -1,9 +1,9 @@
-"""Moving a store between global storage and the project. Killed at any moment, one whole store is found, and
-the same command finishes the move.
+"""Moving a store between global storage and the project. If the process is killed at any moment, there is one
+complete store, and the same command finishes the move.
 
-On one file system it is a rename. Otherwise the new directory is filled first, and is no store before its
-`store.json` is there; the old one is none any more once it has lost its own. Where both are there, the one in
-global storage counts (`paths.state_of`), so in either direction one step decides.
+On one file system the move is a rename. Otherwise the new directory is filled first; it becomes a store when
+its `store.json` is written, and the old one stops being a store when its `store.json` is deleted. While both
+exist, the one in global storage counts (`paths.state_of`), so in either direction a single step decides.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import filecmp
 import os
 import shutil
 import stat
-from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
@@ -32,10 +31,10 @@ if TYPE_CHECKING:
     from rewind.checkpoint.project.state import State
     from rewind.snapshot.scan.build import Progress
 
-_MOVING = "moving.json"  # in a directory that is being filled: whose it is
-_LEFT = (STORE_FILE, _MOVING, "lock", "lock.waiting", "staging")
+_MOVING = "moving.json"  # names the store in a directory that is being filled
+_LEFT_BEHIND = (STORE_FILE, _MOVING, "lock", "lock.waiting", "staging")
 _LOCKS = ("hooks.lock", "place.lock", "place.lock.waiting")  # of each place
-_DERIVED = "scan-cache.db"  # made anew: it is bound to the file that it was derived from
+_DERIVED = "scan-cache.db"  # made again, because it belongs to one particular database file
 _PIECE = 1 << 20
 
 
@@ -76,7 +75,7 @@ def _check(new: Project, store_id: str) -> None:
 
 
 def _is_ours(folder: str, store_id: str) -> bool:
-    """A directory that an earlier attempt, or a move that was killed, left of this very store."""
+    """Whether the directory is this store, or was left by an earlier attempt to move it."""
     return known_stores.store_id_in(folder) == store_id or _moving(folder) == store_id
 
 
@@ -85,7 +84,7 @@ def _moving(folder: str) -> str:
 
 
 def _rename(old: str, new: str, store_id: str) -> bool:
-    """The whole of it at once; False where they are on different file systems."""
+    """Move the whole directory at once; False if they are on different file systems."""
     if os.stat(old).st_dev != os.stat(os.path.dirname(new)).st_dev:
         return False
     if os.path.lexists(new):
@@ -93,7 +92,7 @@ def _rename(old: str, new: str, store_id: str) -> bool:
     try:
         os.rename(old, new)
     except OSError:
-        return False  # a mount of its own, say
+        return False  # for example, it is a mount point
     for folder in (os.path.dirname(old), os.path.dirname(new)):
         fsync_dir(folder)
     return True
@@ -123,7 +122,7 @@ def _copy(old: str, new: str, store_id: str, progress: Progress | None) -> None:
 
 @contextmanager
 def _quiet(path: str) -> Iterator[None]:
-    """While a reader holds the database no other process, as it closes, moves its log into it."""
+    """Hold a read transaction, so that no other process moves the log into the database when it closes it."""
     if not os.path.exists(path):
         yield
         return
@@ -135,10 +134,10 @@ def _quiet(path: str) -> Iterator[None]:
 
 
 def _files(top: str) -> Iterator[tuple[str, os.stat_result]]:
-    """Everything that is worth taking along, by its path in the directory."""
+    """Every file that is to be moved, by its path in the directory."""
     for at, folders, names in os.walk(top):
         below = os.path.relpath(at, top)
-        folders[:] = [name for name in folders if below != "." or name not in _LEFT]
+        folders[:] = [name for name in folders if below != "." or name not in _LEFT_BEHIND]
         for name in names:
             path = os.path.normpath(os.path.join(below, name))
             info = os.lstat(os.path.join(top, path))
@@ -148,19 +147,19 @@ def _files(top: str) -> Iterator[tuple[str, os.stat_result]]:
 
 def _is_left(path: str) -> bool:
     name = os.path.basename(path)
-    return path in _LEFT or name.startswith((_DERIVED, "temporary-")) or name.endswith((".tmp", "-shm")) or (
-        name in _LOCKS)
+    return (path in _LEFT_BEHIND or name in _LOCKS or name.startswith((_DERIVED, "temporary-"))
+            or name.endswith((".tmp", "-shm")))
 
 
 def _remove_others(new: str, files: dict[str, os.stat_result]) -> None:
-    """What an earlier attempt brought, and is not in the store any more."""
+    """Remove files that an earlier attempt copied and that are no longer in the store."""
     for path, _ in list(_files(new)):
         if path not in files:
             os.unlink(os.path.join(new, path))
 
 
 def _copy_one(old: str, new: str, info: os.stat_result) -> None:
-    """One that an earlier attempt brought is compared, not trusted; so is the one that was just written."""
+    """A file that an earlier attempt copied is compared, and so is the one that was just written."""
     if os.path.lexists(new) and _is_same(old, new):
         return
     os.makedirs(os.path.dirname(new), mode=0o700, exist_ok=True)
@@ -171,21 +170,22 @@ def _copy_one(old: str, new: str, info: os.stat_result) -> None:
         os.fsync(target.fileno())
     os.utime(new, ns=(info.st_atime_ns, info.st_mtime_ns))
     if not _is_same(old, new):
-        raise RewindError(f"The copy of {old} is not what it was copied from.",
-                          hint="Check the disk, then try again; the store is where it was.")
+        raise RewindError(f"The copy of {old} differs from the original.",
+                          hint="Check the disk, then try again. The store was not moved.")
 
 
 def _is_same(old: str, new: str) -> bool:
-    filecmp.clear_cache()  # it would go by times, which were copied
+    filecmp.clear_cache()  # its cache compares times, which were copied
     return filecmp.cmp(old, new, shallow=False)
 
 
 # afterwards
 
 def _drop(folder: str, store_id: str) -> None:
-    """Until nothing is left, it says whose it was: the next attempt must know what a killed one left."""
+    """Delete a store directory. `moving.json` is deleted last, so that the next attempt recognises what a
+    killed one left."""
     jsonfile.write(os.path.join(folder, _MOVING), {"id": store_id})
-    _unlink(os.path.join(folder, STORE_FILE))  # from here on this is no store any more
+    _unlink(os.path.join(folder, STORE_FILE))  # from here on this is not a store
     fsync_dir(folder)
     for name in os.listdir(folder):
         path = os.path.join(folder, name)
@@ -206,7 +206,7 @@ def _note(new: Project, store_id: str) -> None:
 
 
 def _remove_leftover(project: Project, store_id: str) -> None:
-    """The other directory, where a move to this one was killed before it had taken that away."""
+    """Delete the other directory if a move to this one was killed before it had deleted it."""
     other = (project_state(project.main) if project.mode == "global"
              else global_state(store_id, project.home))
     if os.path.isdir(other) and not os.path.islink(other) and _is_ours(other, store_id):

@@ -1,4 +1,4 @@
-"""A project's state directory, opened: settings, lock, stores, records and rules."""
+"""The open state directory of a project: settings, lock, stores, records and rules."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from rewind.store.objects import ObjectStore
     from rewind.transcript.find import Area
 
-FORMAT = 2  # with 2 came `operations.jsonl`; an earlier version must not write here any more
+FORMAT = 2  # since format 2 there is `operations.jsonl`; earlier versions must not write here
 DAMAGE_FILE = "damage.json"
 DERIVED = "scan-cache.db"
 LOCK, PLACE_LOCK = "lock", "place.lock"
@@ -47,13 +47,13 @@ _MAX_BYTES = 4 << 20
 
 
 class State:
-    """Everything a command needs of one project. Opened cheaply; each part, and the code for it, when it
-    is asked for: `list` does without most of them."""
+    """Everything that a command needs of one project. Each part, and the code for it, is loaded when it is
+    first used: `list` needs few of them."""
 
     def __init__(self, project: Project, *, forgiving: bool = False,
                  settings: Settings | None = None, store: JsonObject | None = None) -> None:
-        """`forgiving`: a problem in a configuration file counts as if it were not set. `settings` and `store`
-        (what `store.json` says) are given by a caller that has read them already."""
+        """`forgiving` ignores settings with problems in configuration files. `settings` and `store` (the
+        content of `store.json`) are given by a caller that has read them already."""
         self.project = project
         self.place = project.place
         self.root = os.fsencode(project.root)
@@ -71,7 +71,7 @@ class State:
         self._forks: KnownForks | None = None
         self._small_files: dict[str, tuple[object, JsonObject]] = {}  # by path
         self.lock_now_ns: int | None = None
-        self.held: Lock | None = None  # that of the store, while it is ours: see `locked.py`
+        self.held_store_lock: Lock | None = None  # while this process has it: see `locked.py`
 
     def on_shared_disk(self) -> bool:
         return not on_local_disk(self.project.state)
@@ -82,17 +82,18 @@ class State:
             from rewind.store.objects import ObjectStore
 
             path = self.project.path("objects.db")
-            # Without records there is nothing to lose: an `init` that was killed may begin again.
+            # Without records there is nothing to lose, and an `init` that was killed may begin again.
             fresh = not self.files.extent()[0]
             self._objects = self._fresh_store(path) if fresh else ObjectStore(path)
             if not fresh:
-                self._objects.make_durable(self.on_shared_disk)  # a killed first checkpoint did not
+                # A killed first checkpoint may not have done this.
+                self._objects.make_durable(self.on_shared_disk)
             if os.path.exists(self.project.path(DAMAGE_FILE)):
                 self._objects.lost = self.damage().objects
         return self._objects
 
     def _fresh_store(self, path: str) -> ObjectStore:
-        """A store for the first checkpoint; what an `init` without power left is swept away."""
+        """A store for the first checkpoint. A damaged one that an interrupted `init` left is deleted."""
         from rewind.store.objects import ObjectStore, remove_database
 
         if os.path.exists(path):
@@ -108,14 +109,14 @@ class State:
 
     @property
     def derived(self) -> DerivedDb:
-        """Of the whole store: the index of its records, and what was read from transcripts."""
+        """The database of the whole store: the index of its records, and what was read from transcripts."""
         if self._derived is None:
             self._derived = self._derived_db(self.project.path(DERIVED))
         return self._derived
 
     @property
     def scanned(self) -> DerivedDb:
-        """Of this place: what its last scan saw."""
+        """The database of this place: what its last scan saw."""
         if self.place == MAIN:
             return self.derived
         if self._scanned is None:
@@ -128,7 +129,7 @@ class State:
         return DerivedDb(path, self._objects_identity(), shared_disk=shared)
 
     def places(self) -> list[str]:
-        """All that ever had a state of their own here; the main one first."""
+        """All places that ever had state here, the main one first."""
         try:
             names = sorted(os.listdir(self.project.path(PLACES)))
         except OSError:
@@ -136,7 +137,7 @@ class State:
         return [MAIN, *(name for name in names if not name.startswith("."))]
 
     def scan_caches(self) -> Iterator[ScanCache]:
-        """Those of all places: what is about to be deleted, none of them may promise."""
+        """The scan caches of all places. None may refer to an object that is about to be deleted."""
         from rewind.snapshot.scan.cache import ScanCache
 
         yield self.cache
@@ -150,7 +151,7 @@ class State:
                     db.close()
 
     def _objects_identity(self) -> str:
-        """Facts about one object database mean nothing for another that took its place."""
+        """Identifies the object database, because facts about one are wrong for another in its place."""
         try:
             info = os.stat(self.project.path("objects.db"))
         except FileNotFoundError:
@@ -158,7 +159,7 @@ class State:
         return f"{self.store_info['id']} {info.st_ino}"
 
     def forget_derived(self) -> None:
-        """After a repair: in every place, files that did not change must be read once more."""
+        """After a repair, unchanged files must be read again in every place."""
         for cache in self.scan_caches():
             cache.forget_all()
         self.derived.forget_everything()
@@ -177,8 +178,9 @@ class State:
             self._timeline = Timeline(self.files, self.derived, self.place)
         return self._timeline
 
-    def look_again(self) -> None:
-        """Other processes make checkpoints too; while we hold the lock they do not."""
+    def refresh(self) -> None:
+        """Read the records again, because other processes may have made some. They cannot while this process
+        holds the lock."""
         if self.lock_now_ns is None:
             self.forget_timeline()
 
@@ -195,7 +197,7 @@ class State:
         return known
 
     def known_operations(self, place: str = "") -> Operations | None:
-        """The log as it was read last, if it is still so: many ask for it, a hook never does."""
+        """The log as it was read last, if it has not changed since."""
         known = self._operations.get(place or self.place)
         return known if known and known.is_current() else None
 
@@ -208,7 +210,7 @@ class State:
         return self._forks
 
     def read_json(self, path: str, limit: int) -> JsonObject:
-        """The object in a small file, read again only if the file has changed; empty if there is none. The
+        """The object in a small file, read again only if the file has changed; empty if there is no file. The
         caller must not change it."""
         stamp = stamp_of(path)
         known = self._small_files.get(path)
@@ -217,14 +219,14 @@ class State:
         return known[1]
 
     def damage(self) -> Damage:
-        """What `validate --deep` found wrong and could not mend."""
+        """The damage that `validate --deep` found and could not repair."""
         from rewind.checkpoint.project.damage import Damage
 
         return Damage(self.project.path(DAMAGE_FILE))
 
     def interrupted(self) -> Operation | None:
-        """The operation that a killed process left half done; not one that another process is at, or has just
-        ended, which looks the same but for the lock."""
+        """The operation that a killed process left half done. An operation that another process is working on
+        looks the same, but that process holds the lock."""
         found = self.operations().interrupted()
         if found and self.lock_now_ns is None:
             found = None if self.is_busy() else self.operations().interrupted()
@@ -235,35 +237,35 @@ class State:
         return self.project.own("staging")
 
     def can_release_store_lock(self) -> bool:
-        """Not in a project with one place, where there are no others; not while something is stored that no
-        checkpoint has yet, nor in a store without any: there the lock is kept."""
-        return bool(self.held and len(self.places()) > 1 and self.files.extent()[0]
+        """False in a project with only one place, in a store without checkpoints, and while objects are
+        stored that no checkpoint refers to yet."""
+        return bool(self.held_store_lock and len(self.places()) > 1 and self.files.extent()[0]
                     and not self.objects.is_writing)
 
     def dir_of(self, place: str) -> str:
-        """Where the state of a place is that belongs to it alone."""
+        """The directory with a place's own state."""
         return self._of(place).place_dir
 
     def _of(self, place: str) -> Project:
         return Project(self.project.root, self.project.state, self.project.home, place, self.project.main)
 
     def begin_writing(self, now_ns: int, is_place_ours: bool) -> None:
-        """What was read before is read again, for it may be old by now."""
-        self._timeline = None
+        """The lock was taken: read everything again, and remove what killed processes left."""
+        self.forget_timeline()
         self.lock_now_ns = now_ns
         self._sweep()
         if is_place_ours:
             self._sweep_staging()
 
     def end_writing(self) -> None:
-        """What was captured and not committed is dropped: a long-lived process must not go on holding
-        the database's own lock."""
+        """Drop objects that were captured and not committed, so that a long-lived process does not keep the
+        database's own lock."""
         self.lock_now_ns = None
         if self._objects:
             self._objects.rollback()
 
     def take_healed(self) -> set[bytes]:
-        """What was damaged and has been stored anew since this was asked last."""
+        """Damaged objects that were stored again since the last call."""
         store = self._objects
         found = store.healed if store else set()
         if store and found:
@@ -271,7 +273,7 @@ class State:
         return found
 
     def is_busy(self) -> bool:
-        """Whether another process is at work in this place right now, or writes to the store."""
+        """Whether another process works in this place right now, or writes to the store."""
         try:
             with Lock(self.project.own(PLACE_LOCK), "look", wait=0), \
                     Lock(self.project.path(LOCK), "look", wait=0):
@@ -282,11 +284,11 @@ class State:
             return False
 
     def is_wanted(self) -> bool:
-        """Whether somebody works here, or waits for that. For upkeep, which then rests."""
+        """Whether somebody works here or waits for the lock. Upkeep pauses then."""
         return is_wanted(self.project.path(LOCK)) or is_wanted(self.project.own(PLACE_LOCK))
 
     def _sweep(self) -> None:
-        """Remove what a killed process left in the state directory; the lock says it is dead."""
+        """Remove what killed processes left in the state directory."""
         for folder in {self.project.state, self.project.place_dir}:
             for name in os.listdir(folder) if os.path.isdir(folder) else ():
                 if _is_dead_draft(name) or _is_abandoned(name):
@@ -330,7 +332,7 @@ class State:
             pins=self.pins(), hidden=self._hidden(), places=self._inside(top))
 
     def _hidden(self) -> list[bytes]:
-        """Rewind's own, where it lies in the project."""
+        """Rewind's own files and directories in the project."""
         from rewind.project_marker import IN_AGENT
 
         inside = self.root.rstrip(b"/") + b"/"
@@ -339,7 +341,7 @@ class State:
         return [path[len(inside):] for path in ours if path.startswith(inside)]
 
     def _inside(self, top: bytes | None) -> list[bytes]:
-        """The other places that lie in this one, and are no part of it."""
+        """Other places inside this one, which are not part of it."""
         from rewind.snapshot.rules import gitfiles
 
         inside = self.root.rstrip(b"/") + b"/"
@@ -348,7 +350,7 @@ class State:
         return [path[len(inside):] for path in others if path.startswith(inside)]
 
     def area(self) -> Area:
-        """Where the sessions of this place begin."""
+        """The directories in which the sessions of this place begin."""
         from rewind.index import load_index
         from rewind.snapshot.rules.gitfiles import work_tree_top
         from rewind.transcript.find import Area
@@ -361,19 +363,19 @@ class State:
         return Area([root, *others], inside, [main], self._forks_of_places())
 
     def _forks_of_places(self) -> dict[str, bool]:
-        """Forks that Rewind made for a place, whatever their lines say: whether it is this one."""
+        """Forks that Rewind made for a place -> whether it is this place. What their lines say does not
+        count."""
         if len(self.places()) == 1:
             return {}
-
         try:
             forks = self.forks().all
         except RewindError:
-            return {}  # `validate` says what is wrong with it; a checkpoint is made all the same
+            return {}  # `validate` reports what is wrong; the checkpoint is made anyway
         return {known["sessionId"]: known["place"] == self.place for known in forks
                 if known.get("place")}
 
     def _other_places(self) -> list[str]:
-        """Those that are no git work trees: somebody told the index where they are."""
+        """Places that are not git work trees. The index knows where they are."""
         from rewind.index import load_index
 
         places = load_index(self.project.home).entry(self.store_info["id"]).get("places")
@@ -392,7 +394,7 @@ class State:
 
 
 def _is_dead_draft(name: str) -> bool:
-    """`.NAME.PID.tmp` of a process that is gone; hooks write small files without the lock."""
+    """Whether it is `.NAME.PID.tmp` of a process that has ended. Hooks write small files without the lock."""
     if not name.startswith(".") or not name.endswith(".tmp"):
         return False
     pid = name[: -len(".tmp")].rpartition(".")[2]
@@ -400,7 +402,7 @@ def _is_dead_draft(name: str) -> bool:
 
 
 def _is_abandoned(name: str) -> bool:
-    """`temporary-PID….db` of a process that is gone; a living reader of an archive has no lock."""
+    """Whether it is `temporary-PID….db` of a process that has ended. Readers of archives hold no lock."""
     if not name.startswith("temporary-"):
         return False
     pid = name[len("temporary-"):].split("-")[0].split(".")[0]
@@ -413,7 +415,8 @@ def is_inside(path: str) -> bool:
 
 
 def _outer_ignores(root: bytes, top: bytes | None) -> list[tuple[bytes, bytes]]:
-    """Git's rules from outside the project, lowest precedence first, each with our place below it."""
+    """Ignore rules of git from outside the project, lowest precedence first, each with the project's path
+    relative to it."""
     if top is None:
         return []
     from rewind.snapshot.rules import gitfiles
@@ -434,8 +437,8 @@ def _below(folder: bytes, root: bytes) -> bytes:
 
 
 def read_store_file(project: Project, known: JsonObject | None = None) -> JsonObject:
-    """`store.json`, from a directory that a cloned repository may have planted. `known`: what the caller has
-    read there."""
+    """The content of `store.json`. A cloned repository may have planted the directory. `known` is the content
+    if the caller has read it already."""
     outer = (project.state, os.path.dirname(project.state))
     if project.mode == "project" and any(stat.S_ISLNK(os.lstat(p).st_mode) for p in outer):
         raise RewindError(f"{project.state} is a symbolic link, which Rewind does not follow.",

@@ -1,5 +1,5 @@
-"""Files being written in an agent's directory, where no sweep of ours looks: they are noted in the state
-directory first, so that the next writer removes them should this process be killed."""
+"""Temporary files in an agent's directory, which Rewind does not sweep. They are noted in the state directory
+before they are written, so that the next writer removes them if this process is killed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MAX_BYTES = 16 << 10
 
 
 class Unfinished:
-    """`with Unfinished(project, temp):` around the writing of `temp`, which need not be there yet."""
+    """`with Unfinished(project, temp):` around the writing of `temp`, which need not exist yet."""
 
     def __init__(self, project: Project, *temps: str) -> None:
         self.note = project.path(f"temporary-{os.getpid()}{SUFFIX}")
@@ -30,20 +30,20 @@ class Unfinished:
 
     def __exit__(self, *error: object) -> None:
         if any(os.path.lexists(temp) for temp in self.temps):
-            return  # it could not be removed: the next writer tries again
+            return  # a file could not be removed: the next writer tries again
         try:
             os.unlink(self.note)
         except OSError:
-            pass  # swept by the next writer, to whom a note of nothing says nothing
+            pass  # the next writer sweeps the note, whose files are gone
 
 
 def remove_unfinished(note: str) -> None:
-    """What the note of a killed process names: only ever files with a temporary name of ours."""
+    """Remove the files that the note of a killed process names, if they have one of our temporary names."""
     try:
         for temp in read_bounded(note, _MAX_BYTES).split(b"\0"):
             _remove(os.fsdecode(temp))
     except (OSError, RewindError):
-        pass  # not readable: the next writer sweeps the note all the same
+        pass  # not readable: the note is swept anyway
 
 
 def _remove(temp: str) -> None:
@@ -55,10 +55,10 @@ def _remove(temp: str) -> None:
         if ours and stat.S_ISREG(os.lstat(temp).st_mode):
             os.unlink(temp)
     except OSError:
-        pass  # it never came, or is gone
+        pass  # it was never written, or is already gone
 
 
 def _is_draft(name: str) -> bool:
-    """`.NAME.PID.tmp`, as `write_atomic` names what it writes."""
+    """Whether it is `.NAME.PID.tmp`, as `write_atomic` names its drafts."""
     parts = name.split(".")
     return len(parts) > 3 and parts[0] == "" and parts[-1] == "tmp" and parts[-2].isdigit()

@@ -1,5 +1,6 @@
-"""Checkpoints that something else than Rewind removed, as `find . -name checkpoints -exec rm -rf {} +` does
-in a project that holds its own. What is noted is the newest one that was made."""
+"""Checkpoints that something other than Rewind removed, as `find . -name checkpoints -exec rm -rf {} +` does
+in a project that holds its own checkpoints. The newest one that was made is noted, and found to be
+missing."""
 
 from __future__ import annotations
 
@@ -14,13 +15,14 @@ _VANISHED = "vanished"  # a fact in `scan-cache.db`
 
 
 def vanished(state: State) -> str:
-    """The name of one that was made here and is gone, although nobody collected it; or nothing."""
+    """The name of a checkpoint that was made here and is gone although no collection deleted it; or
+    nothing."""
     noted = _fact(state, _VANISHED)
     return noted or _gone(state)
 
 
 def note_vanished(state: State) -> None:
-    """Before the next one is made, which would cover it up."""
+    """Called before the next checkpoint is made, which would hide that one is missing."""
     gone = _gone(state)
     if gone:
         state.derived.write([("INSERT OR REPLACE INTO facts VALUES(?, ?)", [(_VANISHED, gone)])])
@@ -33,7 +35,7 @@ def _gone(state: State) -> str:
     try:
         return name if name > state.objects.last_deleted() else ""
     except RewindError:
-        return ""  # the store itself is damaged, which is told
+        return ""  # the store itself is damaged, which is reported
 
 
 def _fact(state: State, key: str) -> str:

@@ -1,7 +1,7 @@
-"""Files outside the project that an agent edits by name: what they held before is kept with a checkpoint.
+"""Files outside the project that an agent edits by name: their previous content is kept with a checkpoint.
 
-`outside` in its record lists them, `madeBy` says on which machine and by whom. Nothing else is captured
-there, and nothing of it is ever exported.
+`outside` in its record lists these files; `madeBy` identifies the user and the machine. No other files
+outside the project are captured, and these are never exported.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 
 FIELD: Final = "outside"
 MADE_BY: Final = "madeBy"
-PRIVATE = (FIELD, MADE_BY)  # what never leaves this machine
+PRIVATE = (FIELD, MADE_BY)  # never leave this machine
 _MOST = 500  # files of one checkpoint
 _ID_FILE = "machine-id"
 _NEVER = ("/proc", "/dev", "/sys")
 
 
 class KeptFile:
-    """One file: its path, and its entry, which is None where there was no file."""
+    """One file: its path, and its entry, which is None if there was no file."""
 
     __slots__ = ("entry", "path", "skipped")
 
     def __init__(self, path: bytes, entry: TreeEntry | None, skipped: str = "") -> None:
         self.path = path
         self.entry = entry
-        self.skipped = skipped  # why its content is not there, in a word
+        self.skipped = skipped  # a word for the reason why its content was not kept
 
     def to_json(self) -> OutsideFile:
         found: OutsideFile = {"path": os.fsdecode(self.path)}
@@ -54,7 +54,7 @@ class KeptFile:
 
 
 def from_json(data: object) -> KeptFile | None:
-    """None where that is nothing we could have written."""
+    """None if Rewind cannot have written this."""
     if not isinstance(data, dict) or not isinstance(data.get("path"), str):
         return None
     try:
@@ -78,9 +78,9 @@ def kept_outside(record: Record) -> list[KeptFile]:
 
 
 def object_ids(store: ObjectStore, record: Record) -> list[bytes]:
-    """Every object that these files need."""
+    """The ids of all objects that these files need."""
     ids = []
-    for one in kept_outside(record) if record.data.get(FIELD) else ():
+    for one in kept_outside(record):
         if one.entry:
             ids.append(one.entry.ref)
         if one.entry and one.entry.kind == CHUNKED and one.entry.ref not in store.lost:
@@ -91,24 +91,25 @@ def object_ids(store: ObjectStore, record: Record) -> list[bytes]:
 # keeping
 
 def keep(state: State, paths: list[str]) -> Outside:
-    """Store what these files hold now: fields for the record of a checkpoint. The caller holds the lock."""
+    """Store the current content of these files. Returns fields for the record of a checkpoint. The caller
+    holds the lock."""
     limit = int(state.settings.get("maxFileSizeMb") * (1 << 20))
     kept = [read_outside_file(os.fsencode(path), state.objects, limit) for path in paths[:_MOST]
             if may_be_kept(state.project, path)]
     try:
         return fields(state.project.home, kept)
     except OSError:
-        return {}  # nobody could say whose they are; the project's checkpoint is made all the same
+        return {}  # without an id for this user the files are not kept; the checkpoint is made anyway
 
 
 def fields(home: str, kept: list[KeptFile]) -> Outside:
     if not kept:
         return {}
-    return {FIELD: [one.to_json() for one in kept], MADE_BY: identity(home)}
+    return {FIELD: [one.to_json() for one in kept], MADE_BY: user_and_machine(home)}
 
 
 def may_be_kept(project: Project, path: str) -> bool:
-    """Never what is in the project, which every checkpoint has; nor Rewind's own files, nor the system's."""
+    """False for files of the project (every checkpoint has them), of Rewind itself and of the system."""
     own = (project.root, project.state, project.home, os.path.realpath(project.state),
            os.path.realpath(project.home), *_NEVER)
     inside = any(path == place or path.startswith(place.rstrip("/") + "/") for place in own)
@@ -116,7 +117,7 @@ def may_be_kept(project: Project, path: str) -> bool:
 
 
 def read_outside_file(path: bytes, sink: BlobSink | None = None, limit: int | None = None) -> KeptFile:
-    """A file as it is now. One that is not this user's own, or no plain file, is left alone."""
+    """A file as it is now. Files of other users and special files are not read."""
     try:
         info = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -133,8 +134,8 @@ def read_outside_file(path: bytes, sink: BlobSink | None = None, limit: int | No
     return KeptFile(path, TreeEntry(read.kind, stat.S_IMODE(info.st_mode), read.size, read.ref))
 
 
-def identity(home: str) -> str:
-    """This user on this machine, for whom these files may be written again."""
+def user_and_machine(home: str) -> str:
+    """An id of this user on this machine. Only they may write these files again."""
     try:
         machine = read_bounded("/etc/machine-id", 1000)
     except OSError:
@@ -143,12 +144,12 @@ def identity(home: str) -> str:
 
 
 def has_kept(home: str) -> bool:
-    """Whether this user has kept such a file in any project; a cheap question for those who never do."""
+    """Whether this user has kept such a file in any project. Cheap, because most users never do."""
     return os.path.exists(os.path.join(home, _ID_FILE))
 
 
 def _own_id(home: str) -> bytes:
-    """A random number in Rewind's home, made when it is needed first."""
+    """A random number in Rewind's home, made on first use."""
     path = os.path.join(home, _ID_FILE)
     try:
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -161,8 +162,8 @@ def _own_id(home: str) -> bytes:
 
 
 def move_kept_files_to_previous(state: State, gone: Record, going: set[str]) -> Record | None:
-    """What a checkpoint that goes has kept, the one before it keeps: it is as it was then, too. Returns that
-    one, if it had to be written."""
+    """Before a checkpoint is deleted, move its kept files to the checkpoint before it: the files had the same
+    content then. Returns that checkpoint if its record was rewritten."""
     from rewind.checkpoint.records.record import Record  # not for a hook that only keeps
 
     earlier = [r for r in state.timeline.all() if r.sequence < gone.sequence and r.place == gone.place

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from rewind.jsonfile import JsonObject
 
     class Trigger(TypedDict, total=False):
-        """What a checkpoint was made for, and the keys to find its place in the conversation by. Of what was
-        read from disk, only that it is an object is known: whoever reads a member looks at its type."""
+        """Why a checkpoint was made, and the keys that find its place in the conversation. A trigger that was
+        read from disk is only known to be an object, so check the type of each member."""
 
         event: str
         checkpoint: str
@@ -35,30 +35,23 @@ if TYPE_CHECKING:
         subagent: str
         late: bool
 
-    class CheckedCode(TypedDict):
-        """The members of `code` that every record was checked for."""
+    class Code(TypedDict, total=False):
+        """The project's files in a checkpoint. Every record is checked for the first three members."""
 
         format: str
         tree: str
         rules: str
-
-    class TornCode(TypedDict, total=False):
-        """What is there only where a database was written faster than it could be copied."""
-
-        torn: list[str]
-
-    class Code(CheckedCode, TornCode, total=False):
-        """The project's files in a checkpoint."""
-
         fileCount: int
         totalSize: int
         newBytes: int
         uncovered: int
+        torn: list[str]  # databases that were written faster than they could be copied
         lost: int  # files that could not be rescued
         was: str  # the tree before that
 
     class StoredConversation(TypedDict, total=False):
-        """Where the store has the conversation: `header` and `body` are objects; `file` is in an archive."""
+        """Where the conversation is stored: `header` and `body` are objects; `file` is a file of an
+        archive."""
 
         header: str
         body: str
@@ -66,7 +59,7 @@ if TYPE_CHECKING:
         bytes: int
 
     class Transcript(TypedDict, total=False):
-        """The conversation of a checkpoint; read from disk like `Trigger`."""
+        """The conversation of a checkpoint. Check the type of each member, as with `Trigger`."""
 
         agent: str
         original_path: str
@@ -75,7 +68,7 @@ if TYPE_CHECKING:
         cursor: Mapping[str, object]  # see `transcript/place/cursor.py`
 
     class Shared(TypedDict, total=False):
-        """What a checkpoint that others made was called there."""
+        """The names that a checkpoint of somebody else had where it was made."""
 
         id: str
         name: str
@@ -94,20 +87,20 @@ if TYPE_CHECKING:
         skipped: str
 
     class Outside(TypedDict, total=False):
-        """The fields of a record that has such files."""
+        """The fields of a record with such files."""
 
         outside: list[OutsideFile]
         madeBy: str
 
     class Origin(TypedDict):
-        """What a record was called in the archive that it came with."""
+        """The name, time and kind that an imported record had in its archive."""
 
         name: str | None
         createdAt: str | None
         kind: str | None
 
     class Fields(Outside, total=False):
-        """What whoever makes or changes a record says of it."""
+        """The fields that code outside this file sets in a record."""
 
         createdAt: str
         description: str
@@ -123,7 +116,7 @@ if TYPE_CHECKING:
         shared: Shared
         imported: Origin
 
-FORMAT = 2  # of 1, `parent` was the newest at that moment, whatever the tree came from
+FORMAT = 2  # in format 1, `parent` was the newest checkpoint, whatever the tree came from
 METADATA = "metadata.json"
 ARCHIVE = "snapshot.tar.gz"
 KINDS = ("auto", "manual", "initial", "backup")
@@ -131,7 +124,7 @@ _MAX_METADATA = 1 << 20
 
 
 class Record:
-    """One checkpoint's metadata. Fields that this version does not know are kept as they are."""
+    """The metadata of one checkpoint. Fields that this version does not know are kept."""
 
     __slots__ = ("data",)
 
@@ -148,13 +141,14 @@ class Record:
 
     @property
     def version(self) -> int:
-        """Of the format that it was written in."""
+        """The format that it was written in."""
         found = self.data.get("format")
         return found if isinstance(found, int) else 1
 
     @property
     def parent(self) -> str | None:
-        """The checkpoint that the tree stood on when this one was made. `lineage` knows it for all."""
+        """The checkpoint that the tree stood on when this one was made. `lineage` also finds the parents of
+        records of format 1."""
         found = self.data.get("parent")
         return found if isinstance(found, str) else None
 
@@ -166,18 +160,18 @@ class Record:
 
     @property
     def imported(self) -> bool:
-        """It came from elsewhere: never a state of this project."""
+        """Whether it came from an archive or another user, so it never was a state of this project."""
         return bool(self.data.get("imported"))
 
     @property
     def shared(self) -> Shared | None:
-        """Of one that came with `open` or `remote pull`: its id there, its name there, and its lane."""
+        """For a checkpoint that came with `open` or `remote pull`: its id, name and lane at its origin."""
         found: Shared | None = self.data.get("shared")
         return found if isinstance(found, dict) else None
 
     @property
     def restored(self) -> str | None:
-        """Of a backup: the checkpoint that was restored next."""
+        """For a backup: the checkpoint that was restored next."""
         found = self.trigger.get("checkpoint")
         return found if isinstance(found, str) else None
 
@@ -221,13 +215,13 @@ class Record:
 
     @property
     def added(self) -> float:
-        """When it came to this store; for what others made this is not when they made it."""
+        """When it came to this store. A shared checkpoint was made earlier than that."""
         added = seconds_of((self.shared or {}).get("addedAt"))
         return self.created if added is None else added
 
     @property
     def transcript(self) -> Transcript:
-        """What it says of its conversation; empty where it has none."""
+        """What the record says about the conversation; empty if it has none."""
         found: Transcript | None = self.data.get("transcript")
         return found if isinstance(found, dict) else {}
 
@@ -242,7 +236,7 @@ class Record:
 
 
 def is_name(text: str) -> bool:
-    """YYYYmmdd_HHMMSS_NNN; anything else is never made into a path."""
+    """Whether it has the form YYYYmmdd_HHMMSS_NNN. Other texts are never used in a path."""
     return (len(text) >= 19 and text[8] == text[15] == "_" and text.isascii()
             and text.replace("_", "").isdigit() and text.count("_") == 2)
 
@@ -289,7 +283,7 @@ def _problem(name: str, data: Any) -> str:
 
 
 def is_hex(value: object, length: int) -> bool:
-    """Whether it is text of so many hexadecimal digits, as ids are."""
+    """Whether it is a text of that many hexadecimal digits, as ids are."""
     return isinstance(value, str) and len(value) == length and not value.strip("0123456789abcdef")
 
 
@@ -302,16 +296,18 @@ def is_timestamp(text: str) -> bool:
 
 
 def seconds_of(stamp: object) -> float | None:
-    """As `timestamp`; None for what is none."""
+    """Like `timestamp`, but None if it is not a timestamp."""
     return timestamp(stamp) if isinstance(stamp, str) and is_timestamp(stamp) else None
 
 
 def iso_time(seconds: float | None = None) -> str:
-    """As `timestamp` reads it; of now, if nothing is given."""
+    """The text that `timestamp` reads; for the current time if nothing is given."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
-_midnights: dict[str, float] = {}
+def iso_time_ms(seconds: float) -> str:
+    """The same with milliseconds."""
+    return f"{iso_time(seconds)[:-1]}.{int(seconds % 1 * 1e3):03d}Z"
 
 
 def timestamp(text: str) -> float:
@@ -319,10 +315,7 @@ def timestamp(text: str) -> float:
     hour, minute, second = int(text[11:13]), int(text[14:16]), int(text[17:19])
     if text[10] + text[13] + text[16] != "T::" or hour > 23 or minute > 59 or second > 60:
         raise ValueError(text)
-    day = text[:10]
-    if day not in _midnights:
-        _midnights[day] = _midnight(day)
-    return _midnights[day] + hour * 3600 + minute * 60 + second
+    return _midnight(text[:10]) + hour * 3600 + minute * 60 + second
 
 
 def _midnight(text: str) -> float:
@@ -340,19 +333,19 @@ def session_of(record: Record) -> Any:
 
 
 def cursor_of(record: Record) -> JsonObject:
-    """Where its transcript ended, as `place_in` takes it; empty where it has none."""
+    """Where its transcript ended, in the form for `place_in`; empty if it has none."""
     cursor = record.transcript.get("cursor")
     return cursor if isinstance(cursor, dict) else {}
 
 
 def noted_place(record: Record) -> int:
-    """Where the transcript ended when the checkpoint was made."""
+    """The offset at which the transcript ended when the checkpoint was made."""
     place = cursor_of(record).get("byte_offset_end")
     return place if isinstance(place, int) else 0
 
 
 def prompt_start(text: object) -> str:
-    """So much of a prompt tells it from others, in a record as well as in a transcript."""
+    """The first characters of a prompt, by which records and transcripts are compared."""
     return " ".join(text.split())[:100] if isinstance(text, str) else ""
 
 
@@ -373,7 +366,7 @@ class RecordFiles:
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
-        self._last: tuple[object, Record] | None = None  # the one read last, and which version of its file
+        self._last: tuple[object, Record] | None = None  # the record read last, and the stamp of its file
 
     def path(self, name: str, file: str = METADATA) -> str:
         if not is_name(name):
@@ -381,10 +374,11 @@ class RecordFiles:
         return os.path.join(self.folder, name, file)
 
     def reserve(self, now: float, after: str) -> str:
-        """A name nobody else has or had (`after`: the last one deleted): mkdir is the reservation."""
+        """Reserve a new name by making its directory. It is later than `after`, the last one deleted, so that
+        no name is used twice."""
         stamp = time.strftime("%Y%m%d_%H%M%S", time.gmtime(now))
         if not os.path.isdir(self.folder):
-            os.mkdir(self.folder, 0o700)  # not what is above it: a project that was removed stays removed
+            os.mkdir(self.folder, 0o700)  # without its parents: a removed project stays removed
         for number in range(1, 100_000):
             name = f"{stamp}_{number:03d}"
             if after.startswith(stamp) and name <= after:
@@ -397,8 +391,8 @@ class RecordFiles:
         raise RewindError("There is no free name for a checkpoint in this second.")
 
     def write(self, record: Record) -> None:
-        """The record makes the checkpoint exist, so its content must be durable before this. Its draft lies
-        in the state directory, which each save sweeps: it does not look into every checkpoint."""
+        """The record makes the checkpoint exist, so its content must be durable before this. The draft is in
+        the state directory: every save sweeps that one, but not the directories of all checkpoints."""
         from rewind.checkpoint.records.seal import sealed  # not for `list`
 
         record.data = sealed(record.data)
@@ -414,29 +408,26 @@ class RecordFiles:
         return self._last[1]
 
     def find(self, name: str) -> Record | None:
-        """None where there is none, or where it cannot be read; who has to know why reads it."""
+        """None if there is none or it cannot be read. To learn why, use `read`."""
         try:
             return self.read(name)
         except RewindError:
             return None
 
     def extent(self) -> tuple[int, str | None]:
-        """How many directories there are, and the last name; a few may never have become a checkpoint."""
-        names = self._names()
+        """The number of directories and the last name. Some may never have become a checkpoint."""
+        try:
+            names = os.listdir(self.folder)
+        except FileNotFoundError:
+            names = []
         return len(names), max(names, default=None)
 
-    def _names(self) -> list[str]:
-        try:
-            return os.listdir(self.folder)
-        except FileNotFoundError:
-            return []
-
     def is_reserved(self, name: str) -> bool:
-        """Whether there is a directory of this name, with a record in it or not."""
+        """Whether there is a directory of this name, with or without a record in it."""
         return os.path.isdir(f"{self.folder}/{name}")
 
     def stamp(self, name: str) -> str:
-        """Text that changes with the file; empty when there is none."""
+        """A text that changes with the file; empty if there is no file."""
         try:
             st = os.stat(f"{self.folder}/{name}/{METADATA}")
         except (FileNotFoundError, NotADirectoryError):
@@ -444,10 +435,9 @@ class RecordFiles:
         return f"{st.st_mtime_ns} {st.st_size} {st.st_ino}"
 
     def stamps(self) -> dict[str, str]:
-        """Name -> stamp, for every record there is; and for what somebody else put beside them, which `read`
-        refuses."""
-        # `stamp` in one loop, for there may be ten thousand of them; from the directory on, for the way there
-        # is long.
+        """Name -> stamp, for every record. Includes foreign directories, which `read` refuses."""
+        # The same as `stamp` in one loop, because there may be ten thousand records. Paths are relative to
+        # the directory, because its own path is long.
         found: dict[str, str] = {}
         try:
             fd = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -465,7 +455,7 @@ class RecordFiles:
         return found
 
     def delete(self, name: str) -> None:
-        """The metadata goes first: from then on the checkpoint does not exist."""
+        """The metadata is deleted first: from then on the checkpoint does not exist."""
         folder = os.path.dirname(self.path(name))
         for file in (METADATA, *sorted(os.listdir(folder))):
             try:
@@ -475,7 +465,7 @@ class RecordFiles:
         os.rmdir(folder)
 
     def sweep(self, kept: set[str]) -> None:
-        """Remove what a killed process left: directories that never became a checkpoint."""
+        """Remove directories that a killed process left and that never became a checkpoint."""
         for name in os.listdir(self.folder) if os.path.isdir(self.folder) else ():
             if is_name(name) and name not in kept and not os.path.exists(self.path(name)):
                 self.delete(name)

@@ -1,4 +1,4 @@
-"""A checksum inside a JSON file of ours, so that a flipped bit in it is seen by `validate`."""
+"""A checksum inside our JSON files, by which `validate` notices a flipped bit."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ SEAL = "check"
 
 
 def sealed(data: Mapping[str, object]) -> JsonObject:
-    """The same with its checksum as the last member."""
+    """The same data with its checksum as the last member."""
     plain = {key: value for key, value in data.items() if key != SEAL}
     return {**plain, SEAL: _seal_of(plain)}
 
 
 def is_broken(data: Any) -> bool:
-    """Whether the content is not what was sealed. What was never sealed is not broken."""
+    """Whether the content differs from what was sealed. Data that was never sealed is not broken."""
     if not isinstance(data, dict) or SEAL not in data:
         return False
     return bool(data[SEAL] != _seal_of({key: value for key, value in data.items() if key != SEAL}))
 
 
 def _seal_of(plain: JsonObject) -> str:
-    # Sorted: the order of keys means nothing, and whoever rewrites the file may change it.
+    # Sorted, because a program that rewrites the file may change the order of the keys.
     return digest(quickjson.dumps(plain, sort_keys=True).encode()).hex()

@@ -1,4 +1,4 @@
-"""A checkpoint's content, read the same way whichever format holds it."""
+"""The content of a checkpoint, read in the same way from either format."""
 
 from __future__ import annotations
 
@@ -25,33 +25,34 @@ if TYPE_CHECKING:
 
 
 class KeptPath:
-    """A path that the checkpoint does not account for, or that could not be restored, and why."""
+    """A path that a restore leaves as it is, and why: the checkpoint says nothing about it, or it could not
+    be restored."""
 
     __slots__ = ("conflict", "path", "reason")
 
     def __init__(self, path: bytes, reason: str, conflict: bool = False) -> None:
         self.path = path
         self.reason = reason
-        self.conflict = conflict  # the checkpoint holds this path, and it stays as it is now
+        self.conflict = conflict  # the checkpoint has this path, but it stays as it is now
 
     def remark(self) -> str:
         return f"kept: {explain(self.reason)}"
 
 
 class Source:
-    """`with Source(state, record) as source:` gives trees, blobs and the rules of that moment."""
+    """`with Source(state, record) as source:` gives the trees, the blobs and the rules of a checkpoint."""
 
     def __init__(self, state: State, record: Record, blobs: Blobs | None = None) -> None:
-        """`blobs` stand for the object store, where that one itself is in doubt."""
+        """`blobs` are used instead of the object store when the store itself may be damaged."""
         self.record = record
         self._state = state
         self._temporary: ObjectStore | None = None
         self._trees: dict[bytes, Tree] = {}
         self._instead = blobs
         self.blobs: Blobs
-        self.skip_missing = False  # go on without what is damaged; the caller tells what that is
+        self.skip_missing = False  # skip damaged content; the caller reports it
         self.lost_trees: set[bytes] = set()
-        self.leaving: Source | None = None  # what a step had restored that is taken back to this one
+        self.leaving: Source | None = None  # what the operation that is undone had restored
 
     def __enter__(self) -> Source:
         if self.leaving:
@@ -84,29 +85,30 @@ class Source:
         except StoreDamaged:
             if not self.skip_missing or oid == self.record.tree:
                 raise
-            # Nothing is known of what was in it, so nothing in it is written or deleted.
+            # Its entries are unknown, so nothing in it is written or deleted.
             self.lost_trees.add(oid)
             return Tree({}, MISSING)
 
     def read(self, path: bytes, entry: TreeEntry, limit: int) -> bytes | None:
-        """A file's content, as `compare` asks for it; None where it is longer than that."""
+        """A file's content, in the form for `compare`; None if it is longer than `limit`."""
         return whole(entry, self.blobs) if entry.size <= limit else None
 
-    # of a checkpoint that is made from what the project is now: `rewind/merge_turns/code_to_merge.py`
+    # for a checkpoint that is merged from the current project: `rewind/merge_turns/merged_source.py`
 
     def merge_into(self, snapshot: Snapshot, looked_for: frozenset[bytes]) -> None:
-        """The project was looked at; `looked_for` are paths that the look was told to take."""
+        """Called after each scan of the project. `looked_for` are paths that the scan captured whatever the
+        rules say."""
 
     def removes(self, path: bytes) -> bool:
-        """Whether a path goes although rules would keep it."""
+        """Whether a path is deleted although the rules would keep it."""
         return False
 
     def kept(self) -> list[KeptPath]:
-        """What stays as it is, besides what the trees tell."""
+        """Paths that stay as they are, besides those that the trees tell."""
         return []
 
     def settled_conflicts(self) -> list[KeptPath]:
-        """What a person said how to settle."""
+        """Conflicts that the person said how to settle."""
         return []
 
     def rules(self) -> Rules:
@@ -116,13 +118,13 @@ class Source:
             raise StoreDamaged(what=f"the rules of {self.record.name} are not readable")
 
     def _unpack(self) -> ObjectStore:
-        """A tar.gz has no random access; unpacked into a store of its own it reads like any other."""
+        """Unpack a tar.gz, which has no random access, into a temporary store."""
         from rewind.snapshot.archive.portable import read_snapshot
 
         path = self._state.files.path(self.record.name, ARCHIVE)
         if not os.path.exists(path):
             raise StoreDamaged(what=f"{path} is missing")
-        # Threads of the page's server may look at the same one.
+        # Threads of the web server may open the same archive.
         name = f"temporary-{os.getpid()}-{get_ident()}-{self.record.name}.db"
         store = ObjectStore(self._state.project.path(name), create=True)
         try:

@@ -14,15 +14,17 @@ if TYPE_CHECKING:
 
     from rewind.store.derived import DerivedDb
 
-_ROTTEN = (TypeError, KeyError, ValueError, AttributeError)  # a row of the index that is JSON, and no record
-_LAST = 20  # records of a place among which there is nearly always one that is wanted
+# Raised by a row of the index that is valid JSON but not a record.
+_BAD_ROW = (TypeError, KeyError, ValueError, AttributeError)
+_LAST = 20  # the wanted record is nearly always one of this many
 NEWEST = "newest"  # a fact: the newest checkpoint that was made
 _INSERT = "INSERT OR REPLACE INTO records VALUES(?,?,?,?,?)"
 
 
 class Brief:
-    """What a list shows of a checkpoint: a quarter of the record. With whole records `rewind list` takes 65
-    ms of CPU time instead of 58 with 1,000 checkpoints, and `list --checkpoints` 50 instead of 40."""
+    """The fields of a checkpoint that lists show, a quarter of the record. With 1,000 checkpoints, `rewind
+    list` would take 65 ms of CPU time instead of 58 with whole records, and `list --checkpoints` 50 instead
+    of 40."""
 
     FIELDS = ("sequence", "name", "created", "kind", "event", "tool", "has_conversation", "new_bytes",
               "session", "description", "version", "parent", "place", "imported", "restored", "tree",
@@ -51,8 +53,8 @@ class Brief:
         self.restored = restored
         self.tree = tree
         self.prompt_id = prompt_id
-        self.prompt = prompt  # the beginning of it
-        self.cursor = cursor  # how far the transcript went
+        self.prompt = prompt  # its first characters
+        self.cursor = cursor  # the offset at which the transcript ended
         self.pinned = pinned
         self.label = label  # a person's name for a checkpoint that a hook made
 
@@ -79,7 +81,7 @@ def _text(record: Record, key: str) -> str:
 
 
 class Timeline:
-    """The records, oldest first. An index saves reading each file; it is checked on every use."""
+    """The records, oldest first. An index saves reading each file. It is checked on every use."""
 
     def __init__(self, files: RecordFiles, derived: DerivedDb, place: str = MAIN) -> None:
         self.files = files
@@ -90,16 +92,20 @@ class Timeline:
 
     def all(self) -> list[Record]:
         if self._loaded is None:
-            try:
-                self._loaded = self._records()
-            except _ROTTEN:
-                self._derived.forget_everything()
-                self._loaded = self._records()
+            self._loaded = self._repaired(self._records)
         return self._loaded
 
     def _records(self) -> list[Record]:
         known, read = self._load("summary")
         return sorted([Record(data) for data in known] + read, key=lambda r: r.sequence)
+
+    def _repaired(self, read: Callable[[], list[Any]]) -> list[Any]:
+        """Read once more without the index if that one is damaged."""
+        try:
+            return read()
+        except _BAD_ROW:
+            self._derived.forget_everything()
+            return read()
 
     def add(self, record: Record) -> None:
         stamp = self.files.stamp(record.name)
@@ -109,7 +115,7 @@ class Timeline:
         self._loaded = None
 
     def write(self, record: Record) -> None:
-        """Make a checkpoint exist, or renew it; its content is durable by now."""
+        """Create or replace the record of a checkpoint. Its content must be durable before this."""
         self.files.write(record)
         self.add(record)
 
@@ -118,24 +124,14 @@ class Timeline:
         return newest.sequence if newest else 0
 
     def shown(self, current: Record | None = None) -> list[Record]:
-        """This place's, newest first, without the backups that restores make: what `list` shows, with the
-        one that the project stands on. What was imported belongs to no place, and is shown in all of them."""
+        """What `list` shows: the checkpoints of this place, newest first, without backups except the one that
+        the project stands on. Imported checkpoints belong to no place and are shown in all places."""
         name = current.name if current else ""
         return [r for r in reversed(self.all())
-                if (r.kind != "backup" and self._is_here(r)) or r.name == name]
+                if (r.kind != "backup" and self.belongs_here(r)) or r.name == name]
 
-    def _is_here(self, record: Record) -> bool:
-        return record.place == self.place or bool(record.data.get("imported"))
-
-    def is_here(self) -> Callable[[str], bool]:
-        """Whether a checkpoint, by its name, belongs to this place. Where there is no other place all do, and
-        no record is read for that."""
-        others = self._derived.query("SELECT count(*) FROM records WHERE instr(summary, '\"place\": ') AND"
-                                     " NOT instr(summary, ?)", (_said(self.place),))
-        if self.place == MAIN and others == [(0,)] and self._indexed("LIMIT 0") is not None:
-            return lambda name: True
-        names = {record.name for record in self.all() if self._is_here(record)}
-        return names.__contains__
+    def belongs_here(self, record: Record | Brief) -> bool:
+        return record.place == self.place or record.imported
 
     def newest(self) -> Record | None:
         found = self._indexed("ORDER BY sequence DESC LIMIT 1")
@@ -143,9 +139,9 @@ class Timeline:
         return records[-1] if records else None
 
     def newest_here(self, accept: Callable[[Record], bool] = lambda record: True) -> Record | None:
-        """This place's newest that is accepted; nearly always one of the last tells."""
+        """The newest checkpoint of this place that is accepted. It is nearly always one of the last few."""
         found = self._indexed(f"WHERE instr(summary, ?) ORDER BY sequence DESC LIMIT {_LAST}",
-                              (_said(self.place),)) or []
+                              (_place_as_json(self.place),)) or []
         for record in found:
             if record.place == self.place and accept(record):
                 return record
@@ -153,25 +149,18 @@ class Timeline:
             return None
         return next((r for r in reversed(self.all()) if r.place == self.place and accept(r)), None)
 
-    def at(self, sequence: int) -> Record | None:
+    def with_sequence(self, sequence: int) -> Record | None:
         found = self._indexed("WHERE sequence=?", (sequence,)) or self.all()
         return next((record for record in found if record.sequence == sequence), None)
 
-    def with_field(self, name: str, since: int) -> list[Record]:
-        """Those from a number on whose record has a certain field, oldest first."""
-        found = self._indexed("WHERE sequence>=? AND instr(summary, ?) ORDER BY sequence",
-                              (since, f'"{name}"'))
-        records = self.all() if found is None else found
-        return [r for r in records if r.sequence >= since and r.data.get(name)]
-
     def has_tree(self, oid: bytes) -> bool:
-        """Whether a checkpoint holds the project in exactly that state; by the index, for a record keeps
-        its tree."""
+        """Whether some checkpoint has exactly this tree. The index tells, because the tree of a record never
+        changes."""
         found = self._indexed("WHERE instr(summary, ?) LIMIT 1", (oid.hex(),))
         return any(r.tree == oid for r in (self.all() if found is None else found))
 
     def _indexed(self, which: str, values: tuple[object, ...] = ()) -> list[Record] | None:
-        """From the index alone, where that is in step with the directory; else None: look at all of them."""
+        """Records from the index alone; None if the index may be out of date and all records must be read."""
         if self._loaded is not None:
             return None
         if self._derived.query("SELECT count(*), max(name) FROM records") != [self.files.extent()]:
@@ -179,29 +168,24 @@ class Timeline:
         rows = self._derived.query(f"SELECT name, stamp, summary FROM records {which}", values)
         try:
             if all(self.files.stamp(name) == stamp for name, stamp, _ in rows):
-                return [_sound(Record(quickjson.loads(summary))) for _, _, summary in rows]
-        except _ROTTEN:
-            pass  # looking at all of them finds that, too, and mends it
+                return [_checked(Record(quickjson.loads(summary))) for _, _, summary in rows]
+        except _BAD_ROW:
+            pass  # reading all records repairs the index
         return None
 
     def sweep(self) -> None:
-        """What a killed process reserved and never made a checkpoint of puts the index out of step for ever:
-        looked for, under the lock, where all records had to be looked at anyway."""
+        """Remove names that a killed process reserved and never used: they would keep the index out of date
+        for ever. The caller holds the lock. Skipped unless all records had to be read anyway."""
         if self._loaded is not None:
             self.files.sweep(self.known_names())
 
     def known_names(self) -> set[str]:
-        """Those that were checkpoints once, by the index: such a one has lost its record, and `validate` can
-        bring that back."""
+        """All names in the index. One without a record file has lost it, and `validate` can bring it back."""
         return {name for (name,) in self._derived.query("SELECT name FROM records")}
 
     def briefs(self) -> list[Brief]:
-        """All of them, newest first."""
-        try:
-            return self._briefs()
-        except _ROTTEN:
-            self._derived.forget_everything()
-            return self._briefs()
+        """All checkpoints, newest first."""
+        return self._repaired(self._briefs)
 
     def _briefs(self) -> list[Brief]:
         known, read = self._load("brief")
@@ -209,20 +193,20 @@ class Timeline:
         return sorted(found, key=lambda b: b.sequence, reverse=True)
 
     def _load(self, column: str) -> tuple[list[Any], list[Record]]:
-        """One column of the index, as far as that is in step; and the records that had to be read."""
+        """One column of the rows that are up to date, and the records that had to be read."""
         stamps = self.files.stamps()
         rows = self._derived.query(f"SELECT name, stamp, {column} FROM records")
         fresh = [row for row in rows if stamps.get(row[0]) == row[1]]
-        # One call for all of them: with a thousand records this is much of `rewind list`.
+        # One call for all rows: with a thousand records this is a large part of `rewind list`.
         try:
             found = quickjson.loads("[" + ",".join([text for _, _, text in fresh]) + "]")
         except ValueError:
-            found, fresh = [], []  # a rotten index: read the records themselves
+            found, fresh = [], []  # a damaged index: read the records themselves
         if len(fresh) == len(rows) == len(stamps):
             return found, []
         indexed = {name for name, _, _ in fresh}
         missing = [name for name in stamps if name not in indexed]
-        # A row whose record is damaged or lost is the only other copy of it.
+        # The row of a damaged or lost record stays: it is the only other copy.
         stale: list[tuple[object, ...]] = [(n,) for n, _, _ in rows
                                            if n not in indexed and not self.files.is_reserved(n)]
         return found, self._read(missing, stamps, stale)
@@ -245,15 +229,15 @@ class Timeline:
         return records
 
 
-def _sound(record: Record) -> Record:
-    """Raises one of `_ROTTEN` where the index holds no record."""
+def _checked(record: Record) -> Record:
+    """Raises one of `_BAD_ROW` if the row is not a record."""
     if not isinstance(record.sequence + 0, int) or not isinstance(record.kind + record.place, str):
         raise ValueError
     return record
 
 
-def _said(place: str) -> str:
-    """How a record in the index says its place."""
+def _place_as_json(place: str) -> str:
+    """How the JSON of a record in the index contains its place."""
     return f'"place": {quickjson.dumps(place)}'
 
 

@@ -1,4 +1,4 @@
-"""Databases of which a checkpoint has a torn copy: they were written faster than they could be copied."""
+"""Databases of which a checkpoint has a torn copy, because they were written faster than they were copied."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from rewind.checkpoint.project.state import State
-    from rewind.checkpoint.records.record import Record, TornCode
+    from rewind.checkpoint.records.record import Record
     from rewind.snapshot.trees.change import Change
 
 MOST_RECORDED = 100
 
 
-def recorded(torn: list[bytes]) -> TornCode:
-    """What a record's `code` gets."""
-    return {"torn": [os.fsdecode(path) for path in sorted(torn)[:MOST_RECORDED]]} if torn else {}
+def names_to_record(torn: list[bytes]) -> list[str]:
+    """The member `torn` of a record's `code`."""
+    return [os.fsdecode(path) for path in sorted(torn)[:MOST_RECORDED]]
 
 
 def torn_paths(record: Record) -> list[bytes]:
-    """A record may come from anywhere: what is not a list of names counts for nothing."""
+    """Empty if the record, which may come from anywhere, has no valid list of names."""
     found = record.code.get("torn")
     return [os.fsencode(path) for path in found if isinstance(path, str)] if isinstance(found, list) else []
 
 
 def saved_notes(record: Record) -> list[str]:
-    return ["This database was written to all the time, so its copy may be torn. Save again when it is idle: "
-            + os.fsdecode(path) for path in torn_paths(record)]
+    return ["This database was written to during the save, so its copy may be torn."
+            " Save again when it is idle: " + os.fsdecode(path) for path in torn_paths(record)]
 
 
 def newest_whole(records: Iterable[Record], of: Record, path: bytes,
                  holds: Callable[[Record, bytes], bool]) -> Record | None:
-    """The newest checkpoint before `of` that has a whole copy; if there is none, the first one after it."""
+    """The newest checkpoint before `of` with a whole copy; without one, the first one after it."""
     found = sorted((one for one in records if one.name != of.name and path not in torn_paths(one)),
                    key=lambda one: one.sequence)
     earlier = [one for one in reversed(found) if one.sequence < of.sequence]
@@ -42,7 +42,7 @@ def newest_whole(records: Iterable[Record], of: Record, path: bytes,
 
 
 def restore_notes(state: State, record: Record, changes: Iterable[Change]) -> list[str]:
-    """What to say before torn copies are restored."""
+    """What to tell a person before torn copies are restored."""
     torn = set(torn_paths(record))
     if not torn:
         return []
@@ -69,7 +69,7 @@ def _holds(state: State) -> Callable[[Record, bytes], bool]:
             with Source(state, record) as source:
                 entry = entry_at(source.tree, record.tree, path)
         except RewindError:
-            return False  # damaged: not one to be offered
+            return False  # damaged, so it is not offered
         return entry is not None and entry.kind in FILES
 
     return holds

@@ -1,5 +1,5 @@
-"""`apply(Request) -> Outcome`: backup, log, files, conversation, log. A crash at any point is seen by the
-next command, and every step can be undone."""
+"""`apply(Request) -> Outcome`: backup, log, files, conversation, log. The next command notices a crash at any
+point, and every operation can be undone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.rewind.effects import outside
 from rewind.checkpoint.rewind.files.file_plan import RestorePlan
 from rewind.checkpoint.rewind.files.left_alone import names_to_note
-from rewind.checkpoint.rewind.files.plan_code import moved_paths
+from rewind.checkpoint.rewind.files.plan_code import differing_paths
 from rewind.checkpoint.rewind.files.stage import StagedRestore, stage_restore
 from rewind.checkpoint.rewind.operation_words import finish_command
 from rewind.checkpoint.rewind.outcome import Outcome
@@ -50,19 +50,19 @@ _MOST_REMAINING = 1000
 
 def apply(state: State, request: Request, *, shown: Plan | None = None, digest: str = "",
           force: bool = False, progress: Progress | None = None) -> Outcome:
-    """With a plan that was `shown`, or its `digest`, refuses when it would be another one now; `force`
-    accepts that."""
+    """Carry out a request. `shown` is the plan that the person has seen, or `digest` its digest: if the plan
+    would be different now, it is refused unless `force`."""
     refuse_while_running(state, force or not request.wants_code)  # a fork alone disturbs nobody
     with locked(state, request.target.command), resolve(state, request) as found:
         _refuse_unfinished(state, found)
         act = _ApplyOperation(state, found, force, progress)
         act.check()
-        expected = None if force else lambda code: _refuse_other(found, shown, digest, code)
+        expected = None if force else lambda code: _refuse_changed_plan(found, shown, digest, code)
         return act.restore_code(expected) if found.code else act.restore_conversation_alone(expected)
 
 
 def refuse_while_running(state: State, force: bool) -> None:
-    """In the middle of an agent's turn its files are not pulled away under it, unless a person insists."""
+    """Refuse to replace files while an agent's turn is running, unless the person insists."""
     if force or not os.path.exists(state.project.own("session.json")):
         return
     from rewind.checkpoint.conversations.which_session import running_turns
@@ -72,19 +72,20 @@ def refuse_while_running(state: State, force: bool) -> None:
 
 
 def _refuse_unfinished(state: State, found: Destination) -> None:
-    """Prompts are not counted in a conversation that a killed process may have cut already."""
+    """Refuse to count prompts in a conversation that an interrupted operation may have cut already."""
     half_done = state.operations().interrupted()
     if (half_done and found.resumes is None and found.command == ops.BACK
             and half_done.begun.get("conversation")):
         raise RewindInterrupted(finish=finish_command(half_done))
 
 
-def _refuse_other(found: Destination, shown: Plan | None, digest: str, code: RestorePlan | None) -> None:
-    """Where a person has seen a plan, what would be done now is compared with it once."""
+def _refuse_changed_plan(found: Destination, shown: Plan | None, digest: str,
+                         code: RestorePlan | None) -> None:
+    """If a person has seen a plan, compare it once with what would be done now."""
     wanted = shown.digest if shown else digest
     if not wanted or wanted == digest_of(found, code):
         return
-    moved = moved_paths(shown.code, code) if shown and shown.code and code else []
+    moved = differing_paths(shown.code, code) if shown and shown.code and code else []
     raise ChangedSincePlan(paths=", ".join(os.fsdecode(path) for path in moved[:5])
                            or "the conversation, or files that the plan is about")
 
@@ -99,8 +100,13 @@ class _ApplyOperation:
         self.progress = progress
         self.operations = state.operations()
         self.current = here(state)
+        self.here = self.current.name if self.current else ""
         self.outcome = Outcome(found)
-        self.conversation = _make_conversation(state, found, force)
+        self.conversation: Conversation | None = None
+        if found.conversation or found.effects:
+            from rewind.checkpoint.rewind.conversation.carry_out import Conversation
+
+            self.conversation = Conversation(state, found, force)
 
     @property
     def effects(self) -> list[Effect]:
@@ -120,9 +126,10 @@ class _ApplyOperation:
             expected(None)
         if not self.effects and not self.found.undoes and not self.found.redoes:
             return self.outcome
-        op = self._begin(self.current.name if self.current else "", [])
+        op = self._begin(self.here, [])
         try:
-            self._restore_conversation()
+            if self.conversation:
+                self.conversation.run(self.outcome)
         except (RewindError, OSError):
             self._end(op, ops.PARTIAL)
             raise
@@ -147,7 +154,7 @@ class _ApplyOperation:
         outcome.code = plan
         outcome.remaining = [(k.path, k.reason) for k in plan.conflicts]
         if self._has_nothing_to_do(plan) or self._is_refused(staged):
-            # Of a fork that changed nothing here, the conversation comes all the same.
+            # The conversation of an adopted fork comes even if the fork changed no files.
             return outcome if plan.conflicts or not self.effects else self.restore_conversation_alone(None)
         if not self.force:
             refuse_unsaved(self.state, self.found, plan, staged.draft.snapshot)
@@ -161,7 +168,8 @@ class _ApplyOperation:
         outcome.for_agent = self.found.code.for_agent(plan)
         outcome.notes += plan.notes
         try:
-            self._restore_conversation()
+            if self.conversation:
+                self.conversation.run(self.outcome)
         except (RewindError, OSError) as error:
             self._end(op, ops.PARTIAL)
             raise ChatNotRestored(reason=getattr(error, "strerror", None) or error)
@@ -169,14 +177,13 @@ class _ApplyOperation:
         return outcome
 
     def _has_nothing_to_do(self, plan: RestorePlan) -> bool:
-        """Nothing to do at all: not even the place where the project stands would change."""
-        record = self.found.record
-        return bool(not plan.changes and not self.effects and not self.found.resumes and record
-                    and not self.found.undoes and not self.found.redoes
-                    and (self._partial or (self.current and self.current.name == record.name)))
+        """Whether there is nothing to do at all: even `here` would stay the same."""
+        found = self.found
+        return not (plan.changes or self.effects or found.resumes or found.undoes or found.redoes) and (
+            self._partial or self.here == found.checkpoint)
 
     def _is_refused(self, staged: StagedRestore) -> bool:
-        """A merge is done as a whole or not at all: not where it has conflicts, or nothing to do."""
+        """A merge is done completely or not at all: not with conflicts, and not if it changes nothing."""
         plan, wanted = staged.plan, self.found.code
         if not wanted or not wanted.merges or (plan.changes and not plan.conflicts):
             return False
@@ -189,23 +196,20 @@ class _ApplyOperation:
         return bool(self.found.code and self.found.code.paths)
 
     def _ensure_backup(self, staged: StagedRestore) -> str:
-        """The checkpoint that holds the code as it is now: the one that the project stands on, or a backup.
-        The way back of a killed operation is the state before it first began."""
-        current = self.current
-        kept = outside.keep_present(self.state, self.effects, bool(self.found.resumes))
-        same = current and current.tree == staged.draft.snapshot.root
+        """The checkpoint with the code as it is now: the one that the project stands on, or a backup. When an
+        interrupted operation is finished, undoing it leads to the state before it first began."""
+        kept = outside.store_current_content(self.state, self.effects, bool(self.found.resumes))
+        same = self.current and self.current.tree == staged.draft.snapshot.root
         if kept or (staged.plan.changes and not same):
             self.outcome.backup = self._write_backup(staged, kept)
         if self.found.resumes:
             return self.found.resumes.here_before
-        if self.outcome.backup:
-            return self.outcome.backup.name
-        return current.name if current else ""
+        return self.outcome.backup.name if self.outcome.backup else self.here
 
     def _write_backup(self, staged: StagedRestore, kept: Outside) -> Record:
         from rewind.checkpoint.conversations.which_session import capture_current
 
-        name = self.found.record.name if self.found.record else ""
+        name = self.found.checkpoint
         try:
             captured, _ = capture_current(self.state)
             about = self.found.about
@@ -225,7 +229,7 @@ class _ApplyOperation:
         prompt = found.prompts[0].text if found.prompts else ""
         return self.operations.begin(
             found.command, what=found.request.what, request=found.request.key(), before=before,
-            checkpoint=found.record.name if found.record else "",
+            checkpoint=found.checkpoint,
             paths=ops.names_of(found.code.paths) if found.code and found.code.paths else None,
             effects=self.effects, undoes=[op.id for op in found.undoes] or None,
             redoes=found.redoes.id if found.redoes else None,
@@ -240,32 +244,12 @@ class _ApplyOperation:
         return cut or (self.found.resumes.begun.get("conversation") if self.found.resumes else None)
 
     def _end(self, op: Operation, result: str) -> None:
-        moves = self.found.record is not None and not self._partial
-        current = self.current.name if self.current else ""
         outcome = self.outcome
         self.operations.end(
-            op, result=result, here=self.found.record.name if moves and self.found.record else current,
+            op, result=result, here=self.here if self._partial else self.found.checkpoint or self.here,
             sequence=self.state.timeline.last_sequence(), written=len(outcome.plan.written),
             deleted=len(outcome.plan.deleted), kept=len(outcome.plan.kept),
-            effects=self._effects(result),
+            effects=self.conversation.to_log(result == ops.DONE) if self.conversation else [],
             remaining=ops.names_of(path for path, _ in outcome.remaining[:_MOST_REMAINING]) or None)
         outcome.operation = op.id
         outcome.can_redo = redo_target(self.state, self.operations) is not None
-
-    def _effects(self, result: str) -> list[Effect]:
-        """On conversations, as the log will have them."""
-        if self.conversation is None:
-            return []
-        return self.conversation.done if result == ops.DONE else self.conversation.came_to_be()
-
-    def _restore_conversation(self) -> None:
-        if self.conversation:
-            self.conversation.run(self.outcome)
-
-
-def _make_conversation(state: State, found: Destination, force: bool) -> Conversation | None:
-    if not found.conversation and not found.effects:
-        return None
-    from rewind.checkpoint.rewind.conversation.carry_out import Conversation
-
-    return Conversation(state, found, force)

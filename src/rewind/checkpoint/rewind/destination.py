@@ -1,5 +1,5 @@
-"""What a target means here and now: the checkpoint with the code, the cut of the conversation, and what
-becomes of the sessions that undone steps made."""
+"""What a target means now: the checkpoint with the code, the cut of the conversation, and what happens to the
+sessions that undone operations made."""
 
 from __future__ import annotations
 
@@ -23,33 +23,38 @@ if TYPE_CHECKING:
 
 
 class Destination:
-    """To be closed, for it may hold a temporary file."""
+    """Close it after use, because the conversation may have a temporary file."""
 
     def __init__(self, command: str, request: Request) -> None:
         self.command = command
         self.request = request
         self.in_place = request.in_place
         self.code: CodeToRestore | None = None
-        self.exact = True  # whether the code is that of the very moment
+        self.exact = True  # whether the code is exactly that of the moment
         self.conversation: ConversationPlan | None = None
-        self.prompts: list[Prompt] = []  # that the conversation loses, newest last
+        self.prompts: list[Prompt] = []  # that are dropped from the conversation, newest last
         self.boundary: int | None = None
         self.effects: list[Effect] = []
         self.undoes: list[Operation] = []
         self.redoes: Operation | None = None
-        self.resumes: Operation | None = None  # what was killed or failed in part, and this finishes
-        self.turn: int | None = None  # the turn whose prompt is taken back first
-        self.total = 0  # turns of the session, where they were counted
+        self.resumes: Operation | None = None  # the interrupted or failed operation that this finishes
+        self.turn: int | None = None  # the first turn that is dropped
+        self.total = 0  # turns of the session, if they were counted
         self.index: TurnIndex | None = None
         self.start_anew: NothingBeforeCut | None = None
-        self.about = ""  # which turns are taken back or brought over
-        self.lacks_conversation = False  # it should have been had, and could not be
-        self.no_conversation = ""  # there is none, which is worth a remark before it is done
+        self.about = ""  # which turns are reverted or applied, in words
+        self.lacks_conversation = False  # it was wanted but could not be restored
+        self.no_conversation = ""  # why there is none, to tell the person before it is done
         self.notes: list[str] = []
 
     @property
     def record(self) -> Record | None:
         return self.code.record if self.code else None
+
+    @property
+    def checkpoint(self) -> str:
+        """The name of the checkpoint whose code comes back; empty where the code stays as it is."""
+        return self.record.name if self.record else ""
 
     def __enter__(self) -> Destination:
         return self

@@ -1,4 +1,4 @@
-"""Finishing what a killed process began."""
+"""Finishing an operation that was interrupted."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.destination import Destination
 from rewind.checkpoint.rewind.effects.kind import OUTSIDE
-from rewind.checkpoint.rewind.files.code_to_restore import CodeToRestore, whole
+from rewind.checkpoint.rewind.files.code_to_restore import CodeToRestore, intact_record
 from rewind.checkpoint.rewind.target import Request
 from rewind.errors import CheckpointNotFound, NoRestoreToUndo
 
 
 def finish(state: State, request: Request, op: Operation) -> Destination:
-    """The same, as the log has it: the tree and the transcript are not what they were when it began."""
+    """The destination of the interrupted operation. It is read from the log, because the tree and the
+    transcript may have changed since it began."""
     found = Destination(op.command, request)
     found.resumes = op
     by_id = {one.id: one for one in state.operations().all}
@@ -24,8 +25,8 @@ def finish(state: State, request: Request, op: Operation) -> Destination:
         step = found.undoes[-1] if found.undoes else found.redoes
         left = step.checkpoint if step else ""
         if op.command in (ops.REVERT, ops.APPLY, ops.ADOPT):
-            left = op.here_before  # what goes was there before, and goes although it is ignored
-        found.code = CodeToRestore(kept(state, op.checkpoint), op.paths, whole(state, left),
+            left = op.here_before  # what the merge deletes was there before, and is deleted even if ignored
+        found.code = CodeToRestore(needed_record(state, op.checkpoint), op.paths, intact_record(state, left),
                                    request.skip_missing)
     if op.command in (ops.UNDO_RESTORE, ops.REDO):
         found.effects = op.effects
@@ -38,7 +39,7 @@ def finish(state: State, request: Request, op: Operation) -> Destination:
     return found
 
 
-def kept(state: State, name: str) -> Record:
+def needed_record(state: State, name: str) -> Record:
     try:
         return state.files.read(name)
     except CheckpointNotFound:

@@ -15,7 +15,7 @@ _LONGEST = 60  # characters of a prompt
 
 
 def describe(op: Operation, by_id: dict[str, Operation] | None = None, longest: int = _LONGEST) -> str:
-    """What an operation did, as a sentence without its end: 'went back to before "Please clean up"'."""
+    """What an operation did, as a predicate: 'went back to before "Please clean up"'."""
     known = by_id or {}
     if op.command == ops.UNDO_RESTORE:
         return f"undid: {_steps(op.undoes, known, longest)}"
@@ -28,7 +28,7 @@ def describe(op: Operation, by_id: dict[str, Operation] | None = None, longest: 
 
 
 def intention(undoes: list[Operation], redoes: Operation | None, by_id: dict[str, Operation]) -> str:
-    """Which operations an `undo-restore` or a `redo` is about; empty for other commands."""
+    """Which operations an `undo-restore` or a `redo` would reverse; empty for other commands."""
     if redoes and redoes.command == ops.UNDO:
         return f"Would reverse: {describe(redoes, by_id)}"
     verb, ids = ("redo", redoes.undoes) if redoes else ("undo", [op.id for op in undoes])
@@ -72,7 +72,7 @@ def _fork(op: Operation) -> str:
 
 
 def _directory(op: Operation) -> Effect:
-    """Of a fork with a directory of its own, what was done to that."""
+    """The effect on the directory of a fork, if the fork has one."""
     return next((one for one in op.effects if one.get("dir")), None) or {}
 
 
@@ -97,15 +97,15 @@ _DESCRIBE = {
 }
 
 
-_FINISH = {ops.DELETE: "forks remove", ops.UNDELETE: "forks undelete"}  # of a fork with a directory
+_FINISH = {ops.DELETE: "forks remove", ops.UNDELETE: "forks undelete"}  # for a fork with a directory
 
 
 def finish_command(op: Operation) -> str:
-    """What finishes an operation that was interrupted; empty where no command does."""
+    """The command that finishes an interrupted operation; empty if there is none."""
     if op.command in (ops.UNDO, ops.REDO, ops.UNDO_RESTORE):
         return f"rewind {op.command}"
     if op.command == ops.BISECT:
-        return ""  # only its way back
+        return ""  # it can only be undone
     if op.checkpoint:
         return f"rewind restore {op.checkpoint}"
     if op.command in _FINISH and _directory(op):
@@ -114,7 +114,7 @@ def finish_command(op: Operation) -> str:
 
 
 def _same_command(request: object) -> str:
-    """The command that asked for the conversation alone, as the log keeps what was asked for."""
+    """The command that asked for the conversation alone, from the request in the log."""
     if not isinstance(request, list) or len(request) != 5 or not isinstance(request[1], list):
         return ""
     kind, asked = request[0], {str(name): value for name, value in request[1]}

@@ -1,4 +1,4 @@
-"""What going back came to."""
+"""The result of going back."""
 
 from __future__ import annotations
 
@@ -13,35 +13,33 @@ if TYPE_CHECKING:
 
 
 class Outcome:
-    """What was done. `remaining` is what still differs from the checkpoint, with the reason."""
+    """What was done. `remaining` are the paths that still differ from the checkpoint, with the reason."""
 
     def __init__(self, found: Destination) -> None:
         self.command = found.command
-        self.request = found.request
-        self.operation = ""  # empty where there was nothing to do
+        self.operation = ""  # its id; empty if there was nothing to do
         self.record: Record | None = found.record
         self.exact = found.exact
-        self.about = found.about  # which turns were taken back or brought over
+        self.about = found.about  # which turns were reverted or applied, in words
         self.code: RestorePlan | None = None  # None: the code was not touched
         self.backup: Record | None = None
-        self.kept_copy: Record | None = None  # of what was written to files while they were replaced
+        self.kept_copy: Record | None = None  # what was written to files while they were replaced
         self.conversation: ConversationResult | None = None
         self.left: ConversationPlan | None = found.conversation  # the conversation that was cut, and where
         self.session: str | None = found.conversation.session_id if found.conversation else None
         self.prompts = found.prompts
         self.boundary = found.boundary
-        self.turn = found.turn
         self.start_anew = found.start_anew
         self.lacks_conversation = found.lacks_conversation
         self.can_redo = False
-        self.for_agent = ""  # what to tell the agent, whose conversation says nothing of it
+        self.for_agent = ""  # what to tell the agent, because its conversation does not mention the change
         self.notes = list(found.notes)
         self.outside = outside.changes(found.effects)  # (sign, path) of files outside the project
         self.remaining: list[tuple[bytes, str]] = []
 
     @property
     def plan(self) -> RestorePlan:
-        """What was done to files; an empty plan where the code was not touched."""
+        """What was done to files; an empty plan if the code was not touched."""
         return self.code or RestorePlan(self.record.name if self.record else "")
 
     @property
@@ -50,7 +48,7 @@ class Outcome:
 
     @property
     def failed(self) -> bool:
-        """Something could not be done that the plan had: to be mended, and the same command repeated."""
+        """Whether something in the plan could not be done. Repeating the command may do it."""
         return len(self.remaining) > len(self.plan.conflicts)
 
     @property

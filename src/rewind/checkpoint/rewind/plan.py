@@ -25,8 +25,8 @@ _COMPARED = ("write", "delete", "chmod")  # what can be shown line by line
 
 
 class Plan:
-    """`code` is what would happen to files, None where the code stays as it is. Two plans that do the same
-    have the same `digest`."""
+    """`code` is what would happen to files; None if the code stays as it is. Two plans that do the same have
+    the same `digest`."""
 
     def __init__(self, found: Destination, code: RestorePlan | None) -> None:
         self.request = found.request
@@ -40,7 +40,6 @@ class Plan:
         self.session = None if found.start_anew else self.source
         self.in_place = found.in_place
         self.cut: Cut | None = conversation.cut if conversation else None
-        self.agent = conversation.profile.title if conversation else ""
         self.prompts: list[Prompt] = found.prompts
         self.boundary = found.boundary
         self.turn = found.turn
@@ -56,7 +55,7 @@ class Plan:
         self.digest = digest(found, code)
 
     def all_notes(self) -> list[str]:
-        """With why there is no conversation to go on from, where that is so."""
+        """All notes, including why there is no conversation to continue, if so."""
         anew = self.start_anew
         text = f"{anew.message} {anew.hint}" if anew else ""
         return [*self.notes, text] if text and text not in self.notes else self.notes
@@ -79,7 +78,8 @@ def _entry(entry: object) -> tuple[object, ...] | None:
 
 
 def make_plan(state: State, request: Request, *, force: bool = False) -> Plan:
-    """Nothing is written, and nothing is locked. What would be refused is refused, or said."""
+    """Nothing is written and nothing is locked. What `apply` would refuse is refused here as well, or
+    noted."""
     with resolve(state, request) as found:
         code, snapshot = plan_code(state, found.code) if found.code else (None, None)
         if code and snapshot and not force:
@@ -91,15 +91,15 @@ def make_plan(state: State, request: Request, *, force: bool = False) -> Plan:
             by_id = {op.id: op for op in state.operations().all}
             plan.intention = intention(found.undoes, found.redoes, by_id)
         if found.conversation or found.effects:
-            from rewind.checkpoint.rewind.conversation.carry_out import announce
+            from rewind.checkpoint.rewind.conversation.carry_out import preview_notes
 
-            plan.notes += announce(state, found)
+            plan.notes += preview_notes(state, found)
         return plan
 
 
 def preview(state: State, request: Request, path: bytes) -> Comparison | None:
-    """What the plan would do to one path: from the file as it is now to what would be there, though that
-    checkpoint may not be made yet. None where the plan leaves it alone."""
+    """What the plan would do to one path: the current file compared with its future content, even if that
+    checkpoint is not made yet. None if the plan leaves the path alone."""
     from rewind.snapshot.diff.compare import compare
     from rewind.snapshot.scan.live import read_live
 

@@ -1,5 +1,5 @@
-"""From a target to what it means here and now. What concerns conversations is in `turns` and `conversation`,
-loaded where it is needed: most ways back are about files alone."""
+"""Resolves a target to what it means now. The code for conversations is in `conversation/` and loaded only
+when it is needed, because most requests are only about files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def resolve(state: State, request: Request) -> Destination:
         outside.add(state, found)
     for effect in found.effects if found.resumes is None else ():
         if effect.get("kind") == OUTSIDE:
-            outside.renew(effect)
+            outside.compare_with_disk(effect)
     found.notes = [note for note in found.notes if note]
     return found
 
@@ -47,7 +47,7 @@ def _at_checkpoint(state: State, request: Request, target: targets.AtCheckpoint)
     half_done = state.operations().interrupted()
     if half_done and half_done.command not in (ops.UNDO_RESTORE, ops.REDO) and (
             (half_done.checkpoint == record.name and half_done.paths == target.paths)
-            # Of the conversation alone the log has no checkpoint.
+            # For the conversation alone the log has no checkpoint.
             or (not half_done.checkpoint and half_done.begun.get("request") == request.key())):
         return finish(state, request, half_done)
     found = Destination(ops.RESTORE, request)
@@ -61,14 +61,14 @@ def _at_checkpoint(state: State, request: Request, target: targets.AtCheckpoint)
 def _add_conversation(state: State, found: Destination, record: Record) -> None:
     request = found.request
     if not record.data.get("hasTranscript") and request.wants_code and not request.in_place:
-        found.no_conversation = f"{NoConversation(checkpoint=record.name).message} Only the code comes back."
+        found.no_conversation = f"{NoConversation(checkpoint=record.name).message} Only the code is restored."
         return
     from rewind.checkpoint.rewind.conversation.which_conversation import add_of_record  # takes long to load
 
     add_of_record(state, found, record)
 
 
-# what turns did, merged into the code of now
+# what turns did, merged into the current code
 
 def _merged(state: State, request: Request, target: targets.Merge) -> Destination:
     from rewind.checkpoint.rewind.merge_turns.code_to_merge import CodeToMerge

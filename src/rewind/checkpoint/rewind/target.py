@@ -1,4 +1,4 @@
-"""What to go to, and what of it: every interface asks for a rewind in these words."""
+"""What to go to and what to restore: all interfaces request a rewind with these classes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
 
 LONGEST_NAME = 200
 BOTH, CODE, CONVERSATION = "both", "code", "conversation"
-_OLD_WORDS = {"chat": CONVERSATION}  # what interfaces called it
+_OLD_WORDS = {"chat": CONVERSATION}  # the name in interfaces
 
 
 class Target:
-    """One of those below."""
+    """The base of the classes below."""
 
     command = ops.RESTORE
 
     def key(self) -> list[Any]:
-        """The same for the same wish."""
+        """Equal for targets that ask for the same."""
         found = {name: value for name, value in self.__dict__.items() if value}
         paths = found.pop("paths", None)
         fields = [[name, found[name]] for name in sorted(found)]
@@ -36,7 +36,7 @@ class AtCheckpoint(Target):
 
 
 class BeforePrompts(Target):
-    """Before the Nth-latest prompt of a session: that of `session`, or the one that is going on."""
+    """Before the Nth-latest prompt of `session`, or of the current session."""
 
     command = ops.BACK
 
@@ -46,7 +46,7 @@ class BeforePrompts(Target):
 
 
 class AtTurn(Target):
-    """Before a turn of a session, or after it. With `uuid` the turn is found by its prompt's id, for its
+    """Before or after a turn of a session. With `uuid` the turn is found by the id of its prompt, because its
     number may have changed since it was shown."""
 
     command = ops.BACK
@@ -65,7 +65,7 @@ class EarlierOnLine(Target):
 
 
 class BeforeOperation(Target):
-    """What was there before an operation and all later ones; without an id, before the newest step that is
+    """The state before an operation and all later ones; without an id, before the newest operation that is
     not undone: `undo-restore`."""
 
     command = ops.UNDO_RESTORE
@@ -75,13 +75,13 @@ class BeforeOperation(Target):
 
 
 class BeforeUndo(Target):
-    """What the newest `undo` or `undo-restore` replaced: `redo`."""
+    """The state that the newest `undo` or `undo-restore` replaced: `redo`."""
 
     command = ops.REDO
 
 
 class BeforeFork(Target):
-    """The code that making a fork replaced: fast-forward."""
+    """The code that was replaced when a fork was made: fast-forward."""
 
     command = ops.FORWARD
 
@@ -90,8 +90,9 @@ class BeforeFork(Target):
 
 
 class Merge(Target):
-    """The code of now with some turns taken back or brought over; `how` says what to do about conflicts:
-    "markers", "ours" or "theirs", and nothing without it. `turns` are words for `select/spans.py`."""
+    """The current code with some turns reverted or applied. `how` settles conflicts: "markers", "ours" or
+    "theirs"; without it, nothing is written if there are conflicts. `turns` are words for
+    `select/spans.py`."""
 
     def __init__(self, turns: list[str], session: str | None = None, paths: list[bytes] | None = None,
                  how: str = "") -> None:
@@ -102,19 +103,19 @@ class Merge(Target):
 
 
 class Reverted(Merge):
-    """Without what these turns did, and with everything later."""
+    """Without what these turns did, but with all later changes."""
 
     command = ops.REVERT
 
 
 class Applied(Merge):
-    """With what these turns did; without any turns, with what the whole fork `session` did."""
+    """With what these turns did; if no turns are named, with what the whole fork `session` did."""
 
     command = ops.APPLY
 
 
 class Adopted(Merge):
-    """With what a fork in a directory of its own did, and its conversation at home."""
+    """With what a fork in a directory of its own did, and with its conversation."""
 
     command = ops.ADOPT
 
@@ -124,10 +125,10 @@ class Adopted(Merge):
 
 
 class BroughtBack(Reverted):
-    """Some files or hunks of a difference as its old side has them, merged into the code of now. `old` and
-    `new` are checkpoints; without `new` the difference leads to the project as it is now. `parts` has the ids
-    of hunks (`Hunk.id`) by path; none for a path: all of it. `label` says what the difference is, and
-    `session` whose agent should hear of it."""
+    """Some files or hunks of a difference are reverted to its old side in the current code. `old` and `new`
+    are checkpoints; without `new`, the difference is from `old` to the project as it is now. `parts` has the
+    ids of hunks (`Hunk.id`) by path; no ids mean the whole file. `label` describes the difference, and
+    `session` is the session whose agent should be told."""
 
     def __init__(self, old: str, new: str | None, parts: dict[bytes, list[str]], *, how: str = "",
                  label: str = "", session: str | None = None) -> None:
@@ -145,16 +146,16 @@ class BroughtBack(Reverted):
 
 
 class Request:
-    """A target, and how to go there. `what` is "code", "conversation" or "both"."""
+    """A target and how to go there. `what` is "code", "conversation" or "both"."""
 
     def __init__(self, target: Target, what: str = BOTH, *, in_place: bool = False,
                  skip_missing: bool = False, name: str = "", outside: bool = False) -> None:
-        """`outside`: files outside the project that the agent edited come back as well."""
+        """`outside`: files outside the project that the agent edited are restored as well."""
         what = _OLD_WORDS.get(what, what)
         if what not in (BOTH, CODE, CONVERSATION):
             raise UsageError(f"Unknown mode: {what}", hint="Use `both`, `code` or `conversation`.")
         self.target = target
-        self.what = CODE if getattr(target, "paths", None) else what  # some paths alone have no conversation
+        self.what = CODE if getattr(target, "paths", None) else what  # single paths have no conversation
         self.in_place = in_place
         self.skip_missing = skip_missing
         self.outside = outside

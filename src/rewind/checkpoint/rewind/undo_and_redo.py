@@ -1,4 +1,4 @@
-"""What `undo`, `undo-restore` and `redo` go back to, and what a redo must not replace."""
+"""What `undo`, `undo-restore` and `redo` lead to, and what a redo must not replace."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from rewind.checkpoint.log import operations as ops
 from rewind.checkpoint.log.lineage import here, is_ordinary, lineage
 from rewind.checkpoint.records.source import Source, between
 from rewind.checkpoint.rewind.destination import Destination
-from rewind.checkpoint.rewind.files.code_to_restore import CodeToRestore, whole
+from rewind.checkpoint.rewind.files.code_to_restore import CodeToRestore, intact_record
 from rewind.checkpoint.rewind.files.left_alone import LeftAlone
 from rewind.checkpoint.rewind.files.plan_code import first_that_differs, unsaved
-from rewind.checkpoint.rewind.finish import finish, kept
+from rewind.checkpoint.rewind.finish import finish, needed_record
 from rewind.errors import NoRestoreToUndo, NotAStep, NothingToRedo, NothingToUndo, UnsavedEdits
 from rewind.snapshot.trees.tree import DIR
 
@@ -47,7 +47,7 @@ def earlier_on_line(state: State, request: Request, target: targets.EarlierOnLin
 
 
 def _ways_to_return(steps: list[Operation], passed: list[str], to: str) -> list[str]:
-    """How to return to what a restore left, where its place on the line is passed."""
+    """How to return to the state before a restore, if the undo goes past the checkpoint that it restored."""
     return [f"This goes past a {step.command} that left {step.before}. To return there:"
             f" rewind undo-restore {step.id}"
             for step in steps if step.checkpoint in passed and step.paths is None
@@ -60,7 +60,7 @@ def before_operation(state: State, request: Request, target: targets.BeforeOpera
     if half_done and half_done.command == ops.UNDO_RESTORE and not named:
         return finish(state, request, half_done)
     undone = _steps_to_undo(state, operations, named)
-    again = _again(state, request, undone)
+    again = _repetition_of_failed(state, request, undone)
     if again:
         return again
     found = Destination(ops.UNDO_RESTORE, request)
@@ -69,16 +69,17 @@ def before_operation(state: State, request: Request, target: targets.BeforeOpera
     if code:
         paths = None if any(op.paths is None for op in code) else sorted(
             {path for op in code for path in op.paths or ()})
-        found.code = CodeToRestore(kept(state, code[0].before), paths, whole(state, code[-1].checkpoint))
+        found.code = CodeToRestore(needed_record(state, code[0].before), paths,
+                                   intact_record(state, code[-1].checkpoint))
         found.notes += _made_since(state, code[0])
     found.effects = _inverse_effects(state, found.undoes)
     return found
 
 
-def _again(state: State, request: Request, undone: list[Operation]) -> Destination | None:
-    """Taking these back once more, where the last operation did that and failed in part. To a step in the
-    other direction the two are one: what the first came to do is noted again, and the way back is the state
-    before it."""
+def _repetition_of_failed(state: State, request: Request, undone: list[Operation]) -> Destination | None:
+    """If the last operation tried to undo or redo the same and failed in part: a repetition of it. Both count
+    as one operation, so what the first one did is logged again, and undoing it leads to the state before the
+    first."""
     last = next(reversed(state.operations().mine()), None)
     if last is None or last.ended is None or last.took_effect or [op.id for op in undone] not in (
             last.undoes, [last.redoes]):
@@ -94,7 +95,7 @@ def _again(state: State, request: Request, undone: list[Operation]) -> Destinati
 
 def _inverse_effects(state: State, undone: list[Operation],
                      but_for: Collection[object] = ()) -> list[Effect]:
-    """What takes back what these operations did to conversations."""
+    """The effects that undo what these operations did to conversations."""
     if not any(op.effects for op in undone):
         return []
     from rewind.checkpoint.rewind.effects.effects import inverses, was_done
@@ -105,24 +106,24 @@ def _inverse_effects(state: State, undone: list[Operation],
 
 
 def _subject(effect: Effect) -> object:
-    """What it is done to."""
+    """What the effect is done to."""
     return effect.get("original") or effect.get("path") or effect.get("sessionId") or effect.get("kind")
 
 
 def undo_target(state: State, operations: ops.Operations) -> Operation | None:
-    """What `undo-restore` takes back, of what still leaves something to take back."""
+    """The operation that `undo-restore` would undo: the first one that is worth undoing."""
     return next((op for op in operations.to_undo() if op.ended is None or op.before
-                 or _leaves_something(state, op)), None)
+                 or _is_worth_undoing(state, op)), None)
 
 
-def _leaves_something(state: State, op: Operation) -> bool:
-    from rewind.checkpoint.rewind.effects.effects import leaves_something
+def _is_worth_undoing(state: State, op: Operation) -> bool:
+    from rewind.checkpoint.rewind.effects.effects import is_worth_undoing
 
-    return any(leaves_something(state, effect) for effect in op.effects)
+    return any(is_worth_undoing(state, effect) for effect in op.effects)
 
 
 def _steps_to_undo(state: State, operations: ops.Operations, named: str) -> list[Operation]:
-    """That step and all later ones, oldest first."""
+    """The named operation and all later ones, oldest first; without a name, the one to undo."""
     if not named:
         op = undo_target(state, operations)
         if op is None:
@@ -154,19 +155,21 @@ def before_undo(state: State, request: Request, target: targets.BeforeUndo) -> D
     op = redo_target(state, operations)
     if op is None:
         raise NothingToRedo()
-    again = _again(state, request, [op])
+    again = _repetition_of_failed(state, request, [op])
     if again:
         return again
     found = Destination(ops.REDO, request)
     found.redoes = op
     if op.before:
-        found.code = CodeToRestore(kept(state, op.before), op.paths, whole(state, op.checkpoint))
+        found.code = CodeToRestore(needed_record(state, op.before), op.paths,
+                                   intact_record(state, op.checkpoint))
     found.effects = _inverse_effects(state, [op])
     return found
 
 
 def redo_target(state: State, operations: ops.Operations) -> Operation | None:
-    """What `redo` takes back; none once a checkpoint with a new tree was made."""
+    """The operation that `redo` would reverse. None if work was saved since, so that the tree is a new
+    one."""
     op = operations.to_redo()
     if op is None:
         return None
@@ -179,20 +182,20 @@ def redo_target(state: State, operations: ops.Operations) -> Operation | None:
 
 
 def refuse_unsaved(state: State, found: Destination, plan: RestorePlan, snapshot: Snapshot) -> None:
-    """Edits that a redo would replace: since the checkpoint that the project stands on; of some paths, since
-    the operation that is taken back."""
+    """Refuse a redo that would replace unsaved edits: changes since the checkpoint that the project stands on
+    or, for a redo of some paths, since the operation that it reverses."""
     if found.command != ops.REDO or found.code is None or (found.resumes and found.resumes.ended is None):
         return
-    since = whole(state, found.redoes.checkpoint) if found.redoes and found.code.paths else here(state)
+    of_paths = found.redoes if found.code.paths else None
+    since = intact_record(state, of_paths.checkpoint) if of_paths else here(state)
     last = next(reversed(state.operations().mine()), None)
-    # What the last operation could not do is no edit: repeating it may do it.
+    # Paths that the last operation could not change are not edits. Repeating it may change them.
     undone = {os.fsencode(path) for path in (last.ended or {}).get("remaining") or ()} if last else set()
     paths = [edit.path for edit in unsaved(state, plan, snapshot, since) if edit.path not in undone]
     if paths and last and last.ended is None:
-        # Nor is what an interrupted operation came to do before it was killed; directories get their modes
-        # last.
+        # Nor are changes that an interrupted operation made. It sets the modes of directories last.
         for name in (last.before, last.checkpoint):
-            edited = {edit.path for edit in unsaved(state, plan, snapshot, whole(state, name))
+            edited = {edit.path for edit in unsaved(state, plan, snapshot, intact_record(state, name))
                       if edit.action != "chmod" or not edit.target or edit.target.kind != DIR}
             paths = [path for path in paths if path in edited]
     if since and paths:
@@ -200,7 +203,7 @@ def refuse_unsaved(state: State, found: Destination, plan: RestorePlan, snapshot
 
 
 def _is_new(state: State, record: Record, parent: Record | None, left_alone: LeftAlone) -> bool:
-    """Whether work went on: a difference that is not just what the last operation left alone."""
+    """Whether the checkpoint contains new work: a difference other than what operations left alone."""
     if parent is None or record.tree == parent.tree:
         return parent is None
     with Source(state, parent) as old, Source(state, record) as new:

@@ -1,4 +1,4 @@
-"""The tree as it is now, in the store: content that no record points at yet."""
+"""The tree as it is now, in the store: content that no record refers to yet."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from rewind.snapshot.scan.moment import Moment
     from rewind.snapshot.watchman.monitor import Monitor
 
-LARGE = 20_000  # files from which on a monitor is looked for
+LARGE = 20_000  # files; a monitor is used only in larger projects
 
 
 class Draft:
-    """A snapshot that is captured but has no record yet. `git`: where the user's repository stands."""
+    """A captured snapshot without a record. `git`: where the HEAD of the user's repository is."""
 
     def __init__(self, snapshot: Snapshot, code: Code, git: dict[str, str | None] | None,
                  archive: ObjectStore | None) -> None:
@@ -45,10 +45,10 @@ class Draft:
 def capture(state: State, rules: Rules, progress: Progress | None = None,
             moment: Moment | None = None, *, release_lock: bool = True, trusting: bool = False,
             all_read: Callable[[], None] | None = None) -> Draft:
-    """Store the whole tree as it is now. The caller holds the lock, and has it again afterwards: the tree is
-    looked at and read while other places may write, unless not `release_lock`. `trusting`: a monitor's word
-    that nothing changed is enough; else it is checked. `all_read` is called once, when nothing more will be
-    read and the user's repository has been looked at."""
+    """Store the whole tree as it is now. The caller holds the lock. With `release_lock`, the store's lock is
+    released during the scan, so that other places may write. With `trusting`, a monitor is believed if it
+    says that nothing changed; otherwise it is checked. `all_read` is called once, when the project and the
+    HEAD of the user's repository have been read."""
     if state.settings.get("storage.format") == "archive":
         return _capture_apart(state, rules, progress, moment, all_read)
     git: list[dict[str, str | None] | None] = []
@@ -62,15 +62,15 @@ def capture(state: State, rules: Rules, progress: Progress | None = None,
     before = store.added
     monitor = _monitor(state, rules, trusting)
 
-    def look(all_read: Callable[[], None] | None = None) -> Snapshot:
+    def scan_tree(all_read: Callable[[], None] | None = None) -> Snapshot:
         return scan(state.root, rules, state.cache, store, keep=True, now_ns=state.lock_now_ns,
                     progress=progress, moment=moment, monitor=monitor, all_read=all_read)
 
     try:
         if all_read and not (release_lock and state.can_release_store_lock()):
-            snapshot = look(note)
+            snapshot = scan_tree(note)
         else:
-            snapshot = _look_without_store_lock(state, look) if release_lock else look()
+            snapshot = _scan_without_store_lock(state, scan_tree) if release_lock else scan_tree()
             note()
         rules_id = _put_rules(state, rules, store)
     except BaseException:
@@ -88,7 +88,7 @@ def capture(state: State, rules: Rules, progress: Progress | None = None,
 
 
 def _monitor(state: State, rules: Rules, trusting: bool) -> Monitor | None:
-    """Where a project is small, a walk takes less time than to find out who could know better."""
+    """None for a small project: there a walk takes less time than asking a monitor."""
     wanted = state.settings.get("scan.monitor")
     if wanted == "off" or rules.forced or (wanted == "auto" and state.cache.files() <= LARGE):
         return None
@@ -97,19 +97,20 @@ def _monitor(state: State, rules: Rules, trusting: bool) -> Monitor | None:
     return monitor_for(state, check=not trusting)
 
 
-def _look_without_store_lock(state: State, look: Callable[[], Snapshot]) -> Snapshot:
-    """Meanwhile a collection may have deleted an object that was found in the store, or a hook of an earlier
-    version, which knows no lock of a place, may have looked here: then once more, with the lock."""
+def _scan_without_store_lock(state: State, scan_tree: Callable[[], Snapshot]) -> Snapshot:
+    """Scan with the store's lock released. Meanwhile a collection may have deleted an object that the scan
+    relies on, or a hook of an earlier version, which ignores the lock of the place, may have scanned. Then
+    scan again with the lock."""
     version = state.cache.version()
     with release_store_lock(state):
-        snapshot = look()
+        snapshot = scan_tree()
     if state.cache.version() == version and state.objects.has_all_relied_on():
         return snapshot
-    return look()
+    return scan_tree()
 
 
 def _sweep_leftovers(state: State, snapshot: Snapshot) -> None:
-    """Temporary names of an earlier restore that was killed; the lock says that nobody uses them."""
+    """Delete temporary files of a restore that was killed. The lock ensures that nobody uses them."""
     if not snapshot.temps:
         return
     from rewind.snapshot.scan.folders import Folders
@@ -120,11 +121,11 @@ def _sweep_leftovers(state: State, snapshot: Snapshot) -> None:
             try:
                 os.unlink(name, dir_fd=folders.fd(folder))
             except OSError:
-                pass  # a directory by that name is not ours
+                pass  # a directory with such a name is not ours
 
 
 def _put_rules(state: State, rules: Rules, store: ObjectStore) -> bytes:
-    """The rules are the same as last time, nearly always: then neither hashed nor stored again."""
+    """Store the rules. They are nearly always the same as last time, and then not hashed again."""
     blob = rules.to_json()
     quick = digest(blob)
     rows = state.scanned.query("SELECT value FROM facts WHERE key='rules'")
@@ -137,7 +138,7 @@ def _put_rules(state: State, rules: Rules, store: ObjectStore) -> bytes:
 
 def _capture_apart(state: State, rules: Rules, progress: Progress | None, moment: Moment | None,
                    all_read: Callable[[], None] | None) -> Draft:
-    """An archive holds everything, so everything is read; nothing of it goes to the object store."""
+    """Capture for an archive. It contains everything, so every file is read, into a temporary store."""
     store = ObjectStore(state.project.path(f"temporary-{os.getpid()}.db"), create=True)
     try:
         with release_store_lock(state):
@@ -164,7 +165,7 @@ def _code(snapshot: Snapshot, form: str, rules_id: bytes, new_bytes: int) -> Cod
                   "fileCount": snapshot.files, "totalSize": snapshot.bytes, "newBytes": new_bytes,
                   "uncovered": snapshot.uncovered}
     if snapshot.torn:
-        from rewind.checkpoint.records.torn import recorded
+        from rewind.checkpoint.records.torn import names_to_record
 
-        code["torn"] = recorded(snapshot.torn)["torn"]
+        code["torn"] = names_to_record(snapshot.torn)
     return code

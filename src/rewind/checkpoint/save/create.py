@@ -1,4 +1,4 @@
-"""The record of a checkpoint: content first, durable; then the record that points at it; then the rest."""
+"""Writing a checkpoint: first its content, which must be durable, then the record, then everything else."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 
 from rewind.checkpoint.log.lineage import here
 from rewind.checkpoint.project.vanished import note_vanished
-from rewind.checkpoint.records.record import ARCHIVE, FORMAT, Record
+from rewind.checkpoint.records.record import ARCHIVE, FORMAT, Record, iso_time_ms
 from rewind.files import PRIVATE_FILE
 
 TYPE_CHECKING = False
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def write_record(state: State, draft: Draft, kind: str, description: str,
                  trigger: Trigger | None = None, captured: Captured | None = None,
                  outside: Outside | None = None) -> Record:
-    """Give the draft its name and make it a checkpoint, together with the conversation if there is one, and
-    with what was kept of files outside the project."""
+    """Make the draft a checkpoint, with the conversation if there is one, and with the files outside the
+    project that were kept."""
     if draft.archive is None or outside:
         state.objects.commit()
         state.objects.make_durable(state.on_shared_disk)
@@ -50,13 +50,13 @@ def write_record(state: State, draft: Draft, kind: str, description: str,
 
 
 def new_record(state: State, kind: str, description: str, code: Code, extra: Fields) -> Record:
-    """A record with a name of its own, not written yet."""
+    """A record with a new name, which is not written yet."""
     now = time.time()
     newest = state.timeline.newest()
     return Record({
         "format": FORMAT, "name": state.files.reserve(now, state.objects.last_deleted()),
         "sequence": newest.sequence + 1 if newest else 1,
-        "createdAt": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now % 1 * 1e3):03d}Z",
+        "createdAt": iso_time_ms(now),
         "description": description, "kind": kind, "trigger": {},
         "parent": None, "place": state.place, "code": code,
         "hasTranscript": False, "transcript": None, **extra})

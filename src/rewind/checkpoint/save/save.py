@@ -1,4 +1,4 @@
-"""A checkpoint of the project as it is now: code and conversation, and what has to be done now and then."""
+"""Makes a checkpoint of the project as it is now, and starts upkeep when it is due."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from rewind.transcript.find import SessionFile
 
 
-AUTO = "auto"  # the kind of what hooks make; of the first one in a place, "initial"
+AUTO = "auto"  # the kind of checkpoints that hooks make; the first one in a place is "initial"
 
 
 class Saved:
-    """The checkpoint, and whether it is new (an unchanged tree may return the last one)."""
+    """The checkpoint, and whether it is new. With `if_changed`, an unchanged tree returns the last one."""
 
     def __init__(self, record: Record, created: bool, note: str = "") -> None:
         self.record = record
         self.created = created
-        self.note = note  # why the conversation is not part of it, if it should have been
+        self.note = note  # why the conversation is left out, if it should have been part of it
 
     @property
     def notes(self) -> list[str]:
-        """What a person should know about a checkpoint that was just made."""
+        """What to tell the person about this checkpoint."""
         from rewind.checkpoint.records.torn import saved_notes
 
         about = saved_notes(self.record) if self.created else []
@@ -45,30 +45,31 @@ class Saved:
 def save(state: State, description: str = "", *, kind: str = "manual", if_changed: bool = False,
          trigger: Trigger | None = None, session: SessionFile | None = None,
          find_session: bool = True, wait: float = 10.0, progress: Progress | None = None,
-         first: Callable[[], None] | None = None, moment: Moment | None = None,
-         outside: list[str] | None = None, captured: Callable[[], None] | None = None,
-         then: Callable[[Draft], None] | None = None) -> Saved:
-    """The conversation is that of `session`, else the current one if it is to be looked for. `first` is
-    called as soon as the lock is had, `captured` when all that the checkpoint consists of has been read, and
-    `then` before the lock is let go, for more records of the same snapshot; what is made after `moment` is
-    late. `outside` are files that the agent is about to edit, and that lie outside the project."""
+         when_locked: Callable[[], None] | None = None, moment: Moment | None = None,
+         outside: list[str] | None = None, when_read: Callable[[], None] | None = None,
+         before_unlock: Callable[[Draft], None] | None = None) -> Saved:
+    """The conversation is that of `session`, else the current one if `find_session`. `when_locked` is called
+    once this process has the lock, `when_read` once everything that the checkpoint consists of has been read,
+    and `before_unlock`, which may make more records of the same snapshot, before the lock is released. A
+    checkpoint whose files were read after `moment` is late. `outside` are files outside the project that the
+    agent is about to edit."""
     is_late, end = False, None
-    # What only grows can be read up to here afterwards.
-    waits = captured is not None and (session is None or session.profile.kind == TREE)
+    # A transcript that only grows can be captured later, up to its present end.
+    waits = when_read is not None and (session is None or session.profile.kind == TREE)
 
     def all_read() -> None:
         nonlocal is_late, end
         is_late = moment is not None and moment.is_over()
         end = _size_of(session) if session and waits else None
-        if captured:
-            captured()
+        if when_read:
+            when_read()
 
     with locked(state, "save", wait):
-        if first:
-            first()
-        # Before the project is looked at, which may take longer than the agent's tool waits.
+        if when_locked:
+            when_locked()
+        # Before the scan, which may take longer than the agent's tool waits.
         kept = _keep_outside(state, outside, moment) if outside else {}
-        # What is kept by now is in no checkpoint yet, and a collection could take it for unused.
+        # Kept files are in no checkpoint yet, so a collection would delete them if the lock were released.
         draft = capture(state, state.rules(), progress, moment, release_lock=not kept, trusting=True,
                         all_read=all_read if waits else None)
         try:
@@ -83,8 +84,8 @@ def save(state: State, description: str = "", *, kind: str = "manual", if_change
             if is_late or draft.snapshot.is_late:
                 trigger = {**(trigger or {}), "late": True}
             saved = Saved(_record(state, draft, kind, description, trigger, conversation, kept), True, note)
-            if then:
-                then(draft)
+            if before_unlock:
+                before_unlock(draft)
         finally:
             draft.close()
         chore = _due(state)
@@ -93,7 +94,7 @@ def save(state: State, description: str = "", *, kind: str = "manual", if_change
     return saved
 
 
-# An agent that waits has gone on before the code for any of this is loaded.
+# These functions import late: the agent no longer waits when their code is loaded.
 
 def _record(state: State, draft: Draft, kind: str, *more: Any) -> Record:
     from rewind.checkpoint.save.create import write_record
@@ -104,7 +105,7 @@ def _record(state: State, draft: Draft, kind: str, *more: Any) -> Record:
 
 
 def _due(state: State) -> str:
-    """The chore that is to be done next, if any."""
+    """The upkeep that is due, if any."""
     from rewind.checkpoint.upkeep.due import is_due
 
     return "gc" if is_due(state) else "pack" if state.objects.has_loose() else ""
@@ -137,7 +138,7 @@ def _keep_outside(state: State, paths: list[str], moment: Moment | None) -> Outs
 
 
 def _later(state: State, chore: str) -> None:
-    """Start a chore that nobody waits for, unless somebody is at it."""
+    """Start upkeep in the background, unless another process is doing it."""
     from rewind.checkpoint.upkeep.pieces import is_being_packed
     from rewind.processes import spawn_detached
 

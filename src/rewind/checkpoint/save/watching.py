@@ -1,4 +1,4 @@
-"""Watchman in this project: whether it is asked, and what happens when it missed a change."""
+"""Watchman in this project: whether it is used, and what happens if it missed a change."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import os
 import time
 
 from rewind import jsonfile
+from rewind.checkpoint.records.record import iso_time
 from rewind.fast import quickjson
 from rewind.snapshot.scan.scan import scan
 from rewind.snapshot.watchman.where import find_socket, start_server
+from rewind.words import and_more
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from rewind.snapshot.watchman.monitor import Monitor
 
 _OFF = "watchman-off.json"
-_TRIED = "watchman-tried"  # a fact: when a Watchman was last started, or could not be
+_TRIED = "watchman-tried"  # a fact: when Rewind last tried to start Watchman
 _AGAIN = 600.0
 _PATIENCE = 0.2
 _SHOWN = 5
@@ -24,7 +26,7 @@ _MAX_BYTES = 1 << 20
 
 
 def off_path(state: State) -> str:
-    """A file that says that Watchman missed something here. As long as it is there, nobody asks it."""
+    """A file that says that Watchman missed a change here. While it exists, Watchman is not used."""
     return state.project.own(_OFF)
 
 
@@ -42,7 +44,7 @@ def monitor_for(state: State, *, check: bool) -> Monitor | None:
 
 
 def _is_alive(socket: str) -> bool:
-    """A Watchman that was killed leaves its socket behind."""
+    """Whether something listens there: a Watchman that was killed leaves its socket behind."""
     from rewind.snapshot.watchman.server import NoAnswer, Server
 
     try:
@@ -53,7 +55,7 @@ def _is_alive(socket: str) -> bool:
 
 
 def _start(state: State) -> str:
-    """Where it is wanted and not running. Not with every hook: what failed fails again."""
+    """Start Watchman if it was not tried recently, because what failed would fail again in every hook."""
     now = time.time()
     rows = state.scanned.query("SELECT value FROM facts WHERE key=?", (_TRIED,))
     if rows and 0 <= now - rows[0][0] < _AGAIN:
@@ -63,7 +65,7 @@ def _start(state: State) -> str:
 
 
 def check_now(state: State) -> list[bytes]:
-    """What Watchman missed since the last scan, found by a walk of everything. Nothing is stored."""
+    """What Watchman missed since the last scan, found by walking the whole project. Nothing is stored."""
     monitor = monitor_for(state, check=True) if state.cache.monitored() else None
     if monitor is None or state.settings.get("scan.monitor") == "off":
         return []
@@ -78,14 +80,13 @@ def check_now(state: State) -> list[bytes]:
 
 def turn_off(state: State, missed: list[bytes]) -> None:
     paths = [_shown(path) for path in missed[:_SHOWN]]
-    more = f" and {len(missed) - _SHOWN:,} more" if len(missed) > _SHOWN else ""
-    at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    at = iso_time()
     try:
         jsonfile.write(off_path(state), {"at": at, "missed": paths, "count": len(missed)})
         fd = os.open(state.project.path("rewind.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
-            os.write(fd, f"{at} {os.getpid()} Watchman missed changes and is not asked any more:"
-                         f" {quickjson.dumps(paths)}{more}\n".encode())
+            os.write(fd, f"{at} {os.getpid()} Watchman missed changes and is no longer asked:"
+                         f" {_names(missed)}\n".encode())
         finally:
             os.close(fd)
     except OSError:
@@ -96,16 +97,18 @@ def _shown(path: bytes) -> str:
     return path.decode("utf-8", "backslashreplace")
 
 
+def _names(missed: list[bytes]) -> str:
+    return and_more([quickjson.dumps(_shown(path)) for path in missed], _SHOWN)
+
+
 def missed_text(missed: list[bytes]) -> str:
-    """For a person: what was missed, and what that means."""
-    names = ", ".join(quickjson.dumps(_shown(path)) for path in missed[:_SHOWN])
-    more = f" and {len(missed) - _SHOWN:,} more" if len(missed) > _SHOWN else ""
-    return (f"Watchman missed changes, so Rewind does not ask it any more in this project: {names}{more}."
+    """A text for the person: what was missed and what that means."""
+    return (f"Watchman missed changes, so Rewind no longer asks it in this project: {_names(missed)}."
             " The latest checkpoints may hold an older version of them")
 
 
 def missed_here(state: State) -> tuple[str, list[str]] | None:
-    """When Watchman was turned off, and for which paths; None where it was not."""
+    """When Watchman was turned off and because of which paths; None if it was not."""
     try:
         found = jsonfile.read(off_path(state), _MAX_BYTES) or {}
         return str(found["at"]), [str(path) for path in found["missed"]]

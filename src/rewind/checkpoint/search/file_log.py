@@ -78,7 +78,7 @@ def _pairs(state: State, path: bytes, damaged: dict[str, RewindError]) -> list[R
     seen = {b""}
     for record in state.timeline.all():
         now = states.of(record)
-        if record.data.get("imported") or now is None:
+        if record.imported or now is None:
             continue  # it was never a state of this project, or it is not readable
         parent = _readable(parents.parent(record.name), parents, states)
         before = states.of(parent) if parent else b""

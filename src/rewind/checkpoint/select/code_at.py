@@ -1,6 +1,6 @@
 """Which checkpoint has the code of a turn: as it was before the prompt, and as the turn left it.
 
-The one place that decides it, for the plan of a rewind as well as for a page of turns.
+Everything uses this file to decide that, for example the plan of a rewind and the page of turns.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from rewind.transcript.read.prompts import blocks_of, prompt_text
 from rewind.transcript.turns.turn_blocks import TurnText
 from rewind.transcript.turns.turn_index import open_turns
 
-_LONGEST_TURN = 64 << 20  # so far a turn is searched for its first tool call
-_AFTER_A_TURN = ("Stop", "SessionEnd", "")  # an empty one: saved by a person
-_SLACK = 1 << 20  # a rewritten line 1 moves a place, not so far
+_LONGEST_TURN = 64 << 20  # bytes of a turn that are searched for its first tool call
+_AFTER_A_TURN = ("Stop", "SessionEnd", "")  # "" is a save by a person
+_SLACK = 1 << 20  # a rewritten line 1 moves a place by less than this
 _ANY = 1 << 62
-_LATEST = 32  # records that are looked at for the end of the last turn
+_LATEST = 32  # records that are searched for the end of the last turn
 
 
 class CodeAt:
-    """`exact` is false where the checkpoint is only the last one before."""
+    """`exact` is false if this is only the last checkpoint before the prompt."""
 
     def __init__(self, record: Record, exact: bool) -> None:
         self.record = record
@@ -40,16 +40,16 @@ class CodeAt:
 
 
 class PromptAt:
-    """What a prompt is known by: its place, the keys that hooks saw, its time, its text."""
+    """What identifies a prompt: its offset, the keys that hooks recorded, its time and its text."""
 
     def __init__(self, offset: int, join: object, first_tool: str | None, stamp: object,
-                 text: str = "", since: object = None) -> None:
+                 text: str = "", previous_stamp: object = None) -> None:
         self.offset = offset
         self.join = join
         self.first_tool = first_tool
         self.stamp = stamp
         self.text = text
-        self.since = since  # the time of the prompt before, where no key is seen by hooks
+        self.previous_stamp = previous_stamp  # of the prompt before, if hooks record no key
 
 
 def prompt_of(turn: TurnText) -> PromptAt:
@@ -86,17 +86,17 @@ def _first_tool(file: BinaryIO, profile: Profile, boundary: int) -> str | None:
         for block in blocks_of(event.data, profile):
             if block.get("type") == "tool_use":
                 id = block.get("id")
-                return id if isinstance(id, str) else None  # only the first: later ones saw its work
+                return id if isinstance(id, str) else None  # later calls come after changes of the turn
     return None
 
 
 def code_before(state: State, session: SessionFile, offset: int) -> CodeAt | None:
-    """The code as it was when the prompt at this place was given."""
+    """The code as it was when the prompt at this offset was given."""
     return SessionCode(state, session).before(read_prompt_at(session, offset))
 
 
 class SessionCode:
-    """The checkpoints of one session's turns; made once for many questions."""
+    """The checkpoints of one session's turns, prepared once for many questions."""
 
     def __init__(self, state: State, session: SessionFile) -> None:
         self.session = session
@@ -107,26 +107,27 @@ class SessionCode:
         self._by_prompt: dict[object, Record] = {}
         self._meanwhile: dict[object, list[Record]] = {}
         self._by_tool: dict[object, Record] = {}
-        # By id over all sessions: a fork has its parent's lines, and ids are unique.
+        # Ids are unique over all sessions, and a fork contains its parent's lines.
         for record in self.records:
             trigger = record.trigger
             if trigger.get("event") == "UserPromptSubmit":
-                # Of several the earliest: the others are of prompts that were typed meanwhile.
+                # The earliest counts: the others belong to prompts that were typed while the turn ran.
                 first = self._by_prompt.setdefault(trigger.get("promptId"), record)
                 if first is not record:
                     self._meanwhile.setdefault(trigger.get("promptId"), []).append(record)
             elif trigger.get("event") == "PreToolUse":
                 self._by_tool[trigger.get("toolUseId")] = record
-        self._near = [[r for r in self.records if session_of(r) == id]
+        self._by_session = [[r for r in self.records if session_of(r) == id]
                       for id in session_and_ancestors(state, session.session_id)]
         self._places: dict[str, int | None] = {}
 
     def _is_past(self, record: Record) -> bool:
-        """Whether this place stood there once; not so of what was shared with it."""
+        """Whether this place once stood on it. Shared checkpoints are never part of the past."""
         return record.sequence <= self._last_past.get(record.place, -1)
 
     def before(self, prompt: PromptAt) -> CodeAt | None:
-        """The prompt's own checkpoint; that before its turn's first tool call; else the last one before."""
+        """The prompt's own checkpoint, else the one before its turn's first tool call, else the last one
+        before the prompt."""
         found = self.recorded(prompt)
         if found:
             return found
@@ -134,28 +135,29 @@ class SessionCode:
         return CodeAt(near, False) if near else None
 
     def recorded(self, prompt: PromptAt) -> CodeAt | None:
-        """The checkpoint that was made for this very prompt."""
+        """The checkpoint that was made for this prompt or for the first tool call of its turn."""
         found = self._of_prompt(prompt) if isinstance(prompt.join, str) and prompt.join else None
         found = found or (self._by_tool.get(prompt.first_tool) if prompt.first_tool else None)
         if found is None and not self.session.profile.prompt["joinKey"]:
             found = self._of_moment(prompt)
-        # One that was made late may hold what the turn did already.
+        # A late checkpoint may contain changes of the turn.
         return CodeAt(found, not found.trigger.get("late")) if found else None
 
     def _of_prompt(self, prompt: PromptAt) -> Record | None:
-        """By its id. A prompt that Codex got while a turn ran has that turn's: there the text tells."""
+        """Found by the prompt's id. A prompt that Codex got while a turn ran has that turn's id, so the text
+        decides then."""
         found = self._by_prompt.get(prompt.join)
         if found is None or prompt.join not in self._meanwhile or _says(found, prompt.text):
             return found
         return next((r for r in self._meanwhile[prompt.join] if _says(r, prompt.text)), found)
 
     def _of_moment(self, prompt: PromptAt) -> Record | None:
-        """Where hooks see no key of a prompt: the last one before it that says the same, and that no other
-        prompt came after."""
-        until, since = seconds_of(prompt.stamp), seconds_of(prompt.since)
+        """For agents whose hooks get no key of a prompt: the last checkpoint before the prompt with the same
+        text, unless another prompt came in between."""
+        until, since = seconds_of(prompt.stamp), seconds_of(prompt.previous_stamp)
         if until is None:
             return None
-        for records in self._near:
+        for records in self._by_session:
             for record in reversed(records):
                 if (record.trigger.get("event") == "UserPromptSubmit" and record.created <= until
                         and _says(record, prompt.text)):
@@ -163,11 +165,11 @@ class SessionCode:
         return None
 
     def _last_before(self, boundary: int) -> Record | None:
-        """The newest whose place in this very conversation is before the prompt, and on its branch."""
-        if not any(self._near):
+        """The newest checkpoint whose place in this conversation is before the prompt and on its branch."""
+        if not any(self._by_session):
             return None
         with open_conversation(self.session.path, self.session.profile) as file:
-            for records in self._near:
+            for records in self._by_session:
                 for record in reversed(records):
                     if noted_place(record) > boundary + _SLACK:
                         continue
@@ -178,7 +180,8 @@ class SessionCode:
         return None
 
     def _made_before(self, stamp: object) -> Record | None:
-        """The newest by the clock, of whatever session or of none: the first one is older than them all."""
+        """The newest checkpoint by the clock, of any session or none. The first one is older than all
+        sessions."""
         at = seconds_of(stamp)
         if at is None:
             return None
@@ -191,8 +194,8 @@ class SessionCode:
         return self._places[record.name]
 
     def after_last(self, prompt: PromptAt) -> CodeAt | None:
-        """The code as the last turn left it: the newest checkpoint that was made once it was over."""
-        own = self._near[0] if self._near else []
+        """The code as the last turn left it: the newest checkpoint that was made after it."""
+        own = self._by_session[0] if self._by_session else []
         with open_conversation(self.session.path, self.session.profile) as file:
             for record in list(reversed(own))[:_LATEST]:
                 if str(record.trigger.get("event") or "") not in _AFTER_A_TURN:
@@ -203,11 +206,12 @@ class SessionCode:
                     return CodeAt(record, not record.trigger.get("late"))
         return None
 
-    def as_left(self, before: CodeAt, after: CodeAt | None) -> Record | None:
-        """The code at the end of the turn after `before`; `after` is what was there when this conversation
-        went on. What changed between the end of a turn and the next prompt is a person's doing, so the
-        checkpoint of the turn's end counts. Without one it is what the session that the turn ran in had next:
-        the turns that a fork leaves out, or others, may have changed the code by `after`."""
+    def end_of_turn(self, before: CodeAt, after: CodeAt | None) -> Record | None:
+        """The code at the end of the turn that began at `before`. `after` is the code at the next prompt of
+        this conversation. Changes between the end of a turn and the next prompt are a person's, so the
+        checkpoint of the turn's end counts. Without one, the next prompt of the session that the turn ran in
+        counts rather than `after`: turns that are not part of this fork may have changed the code in
+        between."""
         session, end = session_of(before.record), None
         for record in self._since(before.record, after):
             if session_of(record) != session:
@@ -224,13 +228,13 @@ class SessionCode:
         return self.records[start:end]
 
     def newest(self) -> Record | None:
-        """The latest checkpoint of this very session."""
-        return self._near[0][-1] if self._near and self._near[0] else None
+        """The latest checkpoint of this session itself."""
+        return self._by_session[0][-1] if self._by_session and self._by_session[0] else None
 
 
 def last_past_sequences(state: State) -> dict[str, int]:
     """Place -> the number of the last checkpoint there that belongs to the past of this place. A fork with a
-    directory of its own goes on from another place's checkpoint."""
+    directory of its own continues from a checkpoint of another place."""
     found = {state.place: _ANY}
     if state.place == MAIN:
         return found
@@ -246,8 +250,8 @@ def last_past_sequences(state: State) -> dict[str, int]:
 
 def turn_code(state: State, session: SessionFile, turn: int,
               offset: int) -> tuple[CodeAt | None, Record | None]:
-    """The code before a turn, and at its end: None while it is running, and where nothing was captured
-    since. A `turn` of 0 is a prompt that the conversation has left behind."""
+    """The code before a turn and at its end. The end is None while the turn is running, and if nothing was
+    captured since. A `turn` of 0 is a prompt that is no longer part of the conversation."""
     codes = SessionCode(state, session)
     prompt = read_prompt_at(session, offset)
     before = codes.before(prompt)
@@ -257,23 +261,24 @@ def turn_code(state: State, session: SessionFile, turn: int,
     following = index.turns(turn + 1, turn + 1) if turn else []
     after = (codes.before(read_prompt_at(session, following[0].offset)) if following
              else codes.after_last(prompt))
-    left = codes.as_left(before, after)
+    left = codes.end_of_turn(before, after)
     return before, left if left and left.sequence > before.record.sequence else None
 
 
 def turn_span(state: State, session: SessionFile, turn: int, offset: int) -> tuple[str | None, str | None]:
-    """The names of both; None for the second: the project as it is now."""
+    """The names of both checkpoints. None for the second means the project as it is now."""
     before, after = turn_code(state, session, turn, offset)
     return before.record.name if before else None, after.name if after else None
 
 
 def session_and_ancestors(state: State, session_id: str) -> list[str]:
-    """The session and those it was forked from: a fork begins with its parent's bytes."""
+    """The session and those that it was forked from. A fork begins with its parent's bytes."""
     return ancestors(session_id, state.forks().parent_of)
 
 
 def _same_prompt(one: Record, other: Record) -> bool:
-    """A prompt that was typed while a turn ran has that turn's id, and does not end it."""
+    """Whether both have the same prompt id. A prompt that was typed while a turn ran has that turn's id and
+    does not end the turn."""
     id = one.trigger.get("promptId")
     return bool(id) and id == other.trigger.get("promptId")
 
@@ -284,7 +289,7 @@ def _says(record: Record, text: str) -> bool:
 
 
 def is_on_branch(file: BinaryIO, profile: Profile, boundary: int, place: int) -> bool:
-    """Whether the turn that was going on at `place` leads to the prompt at `boundary`."""
+    """Whether the turn that was running at `place` is on the branch of the prompt at `boundary`."""
     if profile.links == "file-order":
         return True
     before = Tail(file, profile, place)

@@ -1,4 +1,4 @@
-"""The prompt that was given last before a checkpoint: whose work it holds, as far as that can be told."""
+"""The last prompt before a checkpoint: the checkpoint probably contains the work for this prompt."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class LastPrompt:
 
 
 class LastPrompts:
-    """Asked for many checkpoints: each transcript is indexed once."""
+    """Answers for many checkpoints: each transcript is indexed once."""
 
     def __init__(self, state: State) -> None:
         self._state = state
         self._known: dict[str, tuple[TurnIndex, list[Row]] | None] = {}
 
     def before(self, record: Record) -> LastPrompt | None:
-        """None where there is no conversation, or where its transcript is gone or was rewritten since."""
+        """None if there is no conversation, or its transcript is gone or was rewritten since."""
         cursor, path = cursor_of(record), record.transcript.get("original_path")
         if not cursor or not isinstance(path, str):
             return None
@@ -55,7 +55,7 @@ class LastPrompts:
 
 def _last(rows: list[Row], place: int, record: Record) -> Row | None:
     before = [row for row in rows if row.offset < place]
-    # A client may have written a prompt before its hook ran. Nothing was done for that one yet.
+    # A client may write a prompt before its hook runs. Nothing was done for that prompt yet.
     prompt = record.trigger.get("promptText") if record.trigger.get("event") == "UserPromptSubmit" else None
     if before and isinstance(prompt, str) and prompt_start(prompt) == prompt_start(before[-1].prompt):
         before.pop()

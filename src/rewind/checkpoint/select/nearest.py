@@ -1,4 +1,4 @@
-"""What was probably meant: up to three selectors for a text that names nothing, or too much."""
+"""Suggestions: up to three selectors for a text that names nothing, or more than one checkpoint."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WORDS = ("last", "prev", "yesterday")
 
 
 def nearest(state: State, text: str) -> Near:
-    """By number, by a name typed nearly so, or by words of a description."""
+    """Checkpoints with a close number, a similar name, or the same words in the description."""
     shown = state.timeline.shown()
     if not shown:
         return []

@@ -1,4 +1,4 @@
-"""Where a text occurs in what people asked, over all conversations of the project."""
+"""Where a text occurs in the prompts of all conversations of the project."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rewind.transcript.turns.turn_tree import SHORT, Row
 
 
 class Found:
-    """`turn` is None where the agent's own rewind has left the prompt behind; `at` is where the text is."""
+    """`turn` is None if the agent's own rewind has removed the prompt; `at` is the position of the text."""
 
     def __init__(self, session: SessionFile, row: Row, total: int, prompt: str, at: int) -> None:
         self.session = session
@@ -31,7 +31,8 @@ class Found:
 
 def search_prompts(state: State, sessions: list[SessionFile], text: str, *,
                    any_case: bool = False) -> Iterator[Found]:
-    """In the order of the sessions; in each the latest prompt first. Line breaks count as spaces."""
+    """In the order of the sessions, and in each session the latest prompt first. Line breaks count as
+    spaces."""
     text = one_line(text)
     for session in sessions:
         try:
@@ -52,7 +53,7 @@ def _in_session(session: SessionFile, index: TurnIndex, text: str, any_case: boo
 
 
 def _whole_prompt(file: BinaryIO, index: TurnIndex, row: Row) -> str:
-    """The index remembers the beginning of a prompt; a long one is read from the file."""
+    """The index contains the beginning of a prompt; a long one is read from the file."""
     if len(row.prompt) < SHORT:
         return row.prompt
     event = next(events_forward(file, row.offset, index.size), None)
@@ -64,5 +65,5 @@ def one_line(text: str) -> str:
 
 
 def _find(prompt: str, text: str, any_case: bool) -> int:
-    # Lower case keeps the length of nearly every text, so the place is right where it matters: for the eye.
+    # Lower case has the same length for nearly all texts, so the position is good enough to show it.
     return prompt.lower().find(text.lower()) if any_case else prompt.find(text)

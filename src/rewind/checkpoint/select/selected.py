@@ -6,7 +6,7 @@ from rewind.checkpoint.records.record import Record
 
 
 class Selected:
-    """A checkpoint, and what a person should know of the choice."""
+    """A checkpoint, and a note for the person about the choice."""
 
     def __init__(self, record: Record, note: str = "") -> None:
         self.record = record

@@ -1,14 +1,14 @@
-"""From what a person types to one checkpoint: the selectors that every command takes.
+"""The selectors with which a person names one checkpoint in every command.
 
     last  prev  @          the newest, the one before it, the one that the project stands on
     12                     the number that every list shows
     20261115_101502_003    a name, or the beginning of one
     t4  t4+  SESSION:t4    before turn 4, after it, of another session
-    10m  14:30  yesterday  as the project was then
-    "clean up"             before the prompt that says so, or a description
-    last~2                 two steps towards the root, along parents
+    10m  14:30  yesterday  the project as it was then
+    "clean up"             before the prompt with this text, or a checkpoint with this description
+    last~2                 the grandparent of the newest
 
-What reads transcripts is loaded only for the selectors that need it.
+The code that reads transcripts is loaded only for the selectors that need it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def select(state: State, text: str) -> Record:
 
 
 def selected(state: State, text: str) -> Selected:
-    """The same, with a remark where the checkpoint is only near to what was asked for."""
+    """The same, with a note if the checkpoint is only close to what was asked for."""
     if not text.strip():
         raise UsageError("The name of the checkpoint is empty.", hint="Run `rewind list` to see the numbers.")
     base, steps = _without_steps(text)
@@ -92,7 +92,7 @@ def _of_word(state: State, word: str) -> Record:
 
 
 def _numbered(state: State, text: str) -> Record:
-    found = state.timeline.at(int(text)) if len(text) < 19 else None
+    found = state.timeline.with_sequence(int(text)) if len(text) < 19 else None
     if found:
         return found
     if len(text) >= SHORTEST_PREFIX:

@@ -1,15 +1,14 @@
-"""From what a person types (`t4`, `t2..t4`, `SESSION:t4`, `A..B`, a checkpoint) to spans: a state of the code
-before, and one after."""
+"""Spans: what a person names by `t4`, `t2..t4`, `SESSION:t4`, `A..B` or a checkpoint, as two states of the
+code, one before and one after."""
 
 from __future__ import annotations
 
-import re
-
 from rewind.checkpoint.conversations.which_session import choose_session
 from rewind.checkpoint.log.lineage import here, lineage
-from rewind.checkpoint.records.record import Record, session_of
+from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.select.code_at import CodeAt, PromptAt, SessionCode, read_prompt_at
 from rewind.checkpoint.select.selectors import select
+from rewind.checkpoint.select.turn_name import TurnName, turn_name
 from rewind.errors import (
     CheckpointNotFound,
     CheckpointWithoutParent,
@@ -33,17 +32,17 @@ if TYPE_CHECKING:
 
     Turns = Union["SessionTurns", "LineTurns"]
 
-_TURN = re.compile(r"(?:(?P<session>[^:]+):)?(?:t|turn:)(?P<turn>[0-9]{1,9})")
 _RANGE = ".."
 _SHORT = 8  # characters of a session's id
 
 
 class Span:
-    """What one turn did, or what lies between two checkpoints: `before` and `after` are checkpoints.
+    """What one turn did, or the difference between two checkpoints: `before` and `after` are checkpoints.
 
-    `after` is None for the last turn of a session while no checkpoint was made since: what it did is in the
-    working tree, mixed with whatever was done there since. `session` is empty and `turn` None where the span
-    is no turn of a conversation; in a project without conversations `turn` counts along the line.
+    `after` is None for the last turn of a session if no checkpoint was made since. Then its changes are in
+    the working tree, together with later ones. If the span is not a turn of a conversation, `session` is
+    empty and `turn` None. In a project without conversations, `turn` is the number of the checkpoint on the
+    line.
     """
 
     def __init__(self, before: Record, after: Record | None, label: str, *, session: str = "",
@@ -54,7 +53,7 @@ class Span:
         self.session = session
         self.turn = turn
         self.prompt = prompt
-        self.exact = exact  # false: `before` may hold a part of the turn already, or miss edits before it
+        self.exact = exact  # if false, `before` may contain a part of the turn, or lack edits before it
 
     def key(self) -> tuple[str, str]:
         return self.before.name, self.after.name if self.after else ""
@@ -64,17 +63,17 @@ class Span:
 
 
 def spans(state: State, texts: list[str], session: str | None = None) -> list[Span]:
-    """What these words name, oldest first and each once. `t4` is a turn of `session`, else of the session
-    that `back` would take."""
+    """The spans that these words name, oldest first and each once. `t4` is a turn of `session`, else of the
+    session that `back` would use."""
     parser = _Parser(state, session)
     found = {span.key(): span for text in texts for span in parser.spans(text)}
     return sorted(found.values(), key=Span.order)
 
 
 def ends(state: State, text: str) -> tuple[str, str | None] | None:
-    """The checkpoints before and after what a range names, `t2..t4` or `A..B`; None for the second: the
-    project as it is now. None where the text is no range: a prompt may have two dots in it, and a path may
-    begin with them."""
+    """The names of the checkpoints at the ends of a range, `t2..t4` or `A..B`. None for the second means the
+    project as it is now. None if the text is not a range: prompts may contain two dots, and paths may begin
+    with them."""
     if _RANGE not in text or text.startswith(_RANGE) or any(map(str.isspace, text)):
         return None
     found = _Parser(state, None).spans(text)
@@ -83,8 +82,8 @@ def ends(state: State, text: str) -> tuple[str, str | None] | None:
 
 
 def all_turns(state: State, session: str | None = None) -> Turns:
-    """The turns of a session, that of `back` if none is named. In a project without conversations each
-    checkpoint on the line is a turn."""
+    """The turns of the named session, else of the session that `back` would use. In a project without
+    conversations each checkpoint on the line is a turn."""
     try:
         return SessionTurns(state, choose_session(state, session).session, named=bool(session))
     except NoSession:
@@ -92,8 +91,8 @@ def all_turns(state: State, session: str | None = None) -> Turns:
 
 
 def fork_span(state: State, text: str) -> Span:
-    """What a whole fork changed, whoever made it: from the code where it began to the code that it has now.
-    It is named by its id or the beginning of it."""
+    """What a whole fork changed: from the code with which it began to the code that it has now. The fork may
+    have been made by Rewind or by the agent. `text` is its id or the beginning of it."""
     from rewind.checkpoint.conversations.session_tree import session_infos, shared_turns
     from rewind.transcript.find import find_session
 
@@ -115,7 +114,7 @@ def fork_span(state: State, text: str) -> Span:
 
 
 class _Parser:
-    """Several words about one session read its transcript once."""
+    """Reads the transcript of a session once for several words."""
 
     def __init__(self, state: State, session: str | None) -> None:
         self.state = state
@@ -124,9 +123,9 @@ class _Parser:
 
     def spans(self, text: str) -> list[Span]:
         first, dots, last = text.partition(_RANGE)
-        one, other = _TURN.fullmatch(first), _TURN.fullmatch(last)
+        one, other = _whole_turn(first), _whole_turn(last)
         if not dots:
-            return [self._turn(one)] if one else [self._checkpoint(text)]
+            return [self._turns_of(one.session).span(one.turn)] if one else [self._checkpoint(text)]
         if one and other:
             return self._turn_range(text, one, other)
         if one or other or not first or not last:
@@ -134,15 +133,12 @@ class _Parser:
                              hint="`t2..t4` are the turns 2 to 4, `A..B` what changed from A to B.")
         return [Span(select(self.state, first), select(self.state, last), text)]
 
-    def _turn(self, match: re.Match[str]) -> Span:
-        return self._turns_of(match["session"]).span(int(match["turn"]))
-
-    def _turn_range(self, text: str, one: re.Match[str], other: re.Match[str]) -> list[Span]:
-        first, last = int(one["turn"]), int(other["turn"])
-        if other["session"] not in (None, one["session"]) or first > last:
+    def _turn_range(self, text: str, one: TurnName, other: TurnName) -> list[Span]:
+        first, last = one.turn, other.turn
+        if other.session not in (None, one.session) or first > last:
             raise UsageError(f"Not a range of turns: {text}",
                              hint="Both ends are turns of one session, the earlier one first: t2..t4")
-        turns = self._turns_of(one["session"])
+        turns = self._turns_of(one.session)
         turns.check(first)
         turns.check(last)
         return [turns.span(turn) for turn in range(first, last + 1)]
@@ -161,11 +157,17 @@ class _Parser:
         return Span(parent, record, record.name)
 
 
+def _whole_turn(text: str) -> TurnName | None:
+    """`t4`, but not `t4+`, which is the checkpoint at its end."""
+    name = turn_name(text)
+    return name if name and not name.after else None
+
+
 class SessionTurns:
     """The turns of one conversation, each with the checkpoints around it."""
 
     def __init__(self, state: State, session: SessionFile, named: bool = False) -> None:
-        """`named`: not the session that everybody would think of, so labels name it."""
+        """`named`: the person named the session, so labels contain its id."""
         self.session = session
         self._of = f" of {session.session_id[:_SHORT]}" if named else ""
         index = open_turns(session.path, session.profile, state.derived)
@@ -209,8 +211,8 @@ class SessionTurns:
         return self._befores[turn]
 
     def _is_borrowed(self, turn: int, before: CodeAt) -> bool:
-        """Whether the code before a turn is only known from before an earlier one, or from another session:
-        what that one did cannot be told from what this one did."""
+        """Whether the code before this turn is really the code before an earlier turn, or of another session.
+        Then the changes of the two cannot be told apart."""
         if before.exact or before.record.trigger.get("late"):
             return False
         if not self._codes.newest():
@@ -219,8 +221,9 @@ class SessionTurns:
         return earlier is not None and before.record.sequence <= earlier.record.sequence
 
     def _after(self, turn: int, before: CodeAt) -> Record | None:
-        """The checkpoint of the turn's end, else that of the next prompt; None: the working tree."""
-        end = self._end(turn, before)
+        """The checkpoint of the turn's end, else of the next prompt; None means the working tree."""
+        # The end may be one that the agent's own rewind has left behind since.
+        end = self._codes.end_of_turn(before, None)
         if end:
             return end
         if turn == self.total:
@@ -231,23 +234,9 @@ class SessionTurns:
             raise TurnWithoutCheckpoint(turn=turn, session=self.session.session_id)
         return following.record
 
-    def _end(self, turn: int, before: CodeAt) -> Record | None:
-        """What `Stop` saw last before the next prompt, else what that prompt saw. It may be one that the
-        agent's own rewind has left behind since. Edits between `Stop` and that prompt are the person's."""
-        session, prompt, last = session_of(before.record), self._prompt(turn), None
-        for record in self._codes.records:
-            if record.sequence <= before.record.sequence or session_of(record) != session:
-                continue
-            event = record.trigger.get("event")
-            if event == "UserPromptSubmit" and not (
-                    prompt.join and record.trigger.get("promptId") == prompt.join):
-                return last or record
-            last = record if event == "Stop" else last
-        return last
-
 
 class LineTurns:
-    """Checkpoints on the line as turns, the oldest is number 1: for a project without conversations."""
+    """In a project without conversations: the checkpoints on the line as turns. The oldest is number 1."""
 
     def __init__(self, state: State) -> None:
         current = here(state)

@@ -1,4 +1,4 @@
-"""Times as people type them: `10m`, `1h30m`, `14:30`, `yesterday`, `2026-11-15 14:30`. Local time, pure."""
+"""Times as people type them: `10m`, `1h30m`, `14:30`, `yesterday`, `2026-11-15 14:30`. In local time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _DAYS = {"today": 0, "yesterday": 1}
 
 
 def moment(text: str, now: float) -> float | None:
-    """Seconds since the epoch; None where the text is no time."""
+    """Seconds since the epoch; None if the text is not a time."""
     ago = _ago(text)
     if ago is not None:
         return now - ago
@@ -52,7 +52,7 @@ def _clock(text: str) -> tuple[int, int, int] | None:
 
 
 def _noon(text: str, now: float) -> float | None:
-    """The middle of that day: where clocks are put forward at midnight, a day does not begin at 00:00."""
+    """The middle of a day. Where clocks are put forward at midnight, a day does not begin at 00:00."""
     if text in _DAYS:
         return _at(now, _DAYS[text], (12, 0, 0))
     parts = text.split("-")
@@ -68,6 +68,6 @@ def _noon(text: str, now: float) -> float | None:
 
 
 def _at(now: float, days: int, clock: tuple[int, int, int] = (0, 0, 0)) -> float:
-    """That time so many days before. Not every day has 24 hours, so this is left to the calendar."""
+    """That clock time so many days before. The calendar computes it, because not every day has 24 hours."""
     at = time.localtime(now)
     return time.mktime((at.tm_year, at.tm_mon, at.tm_mday - days, *clock, 0, 0, -1))

@@ -1,10 +1,10 @@
-"""How a turn is named: `t4`, `turn:4`, `t4+`, `SESSION:t4`. Pure, and loaded by whoever only parses."""
+"""How a turn is named: `t4`, `turn:4`, `t4+`, `SESSION:t4`. For code that only parses; imports nothing."""
 
 from __future__ import annotations
 
 
 class TurnName:
-    """`SESSION:t4+`: a turn, of which session (None: the one that `back` takes), before it or after."""
+    """`SESSION:t4+`: a turn of a session (None: the one that `back` uses), before it or after it."""
 
     def __init__(self, session: str | None, turn: int, after: bool) -> None:
         self.session = session
@@ -13,19 +13,19 @@ class TurnName:
 
 
 def turn_name(text: str) -> TurnName | None:
-    """`t4`, `turn:4`, with a `+` behind or a session before; None where the text is something else."""
+    """Parse `t4` or `turn:4`, with an optional `+` behind and session before; None for any other text."""
     text, after = (text[:-1], True) if text.endswith("+") else (text, False)
     session, _, word = text.rpartition(":")
     if session == "turn" or session.endswith(":turn"):  # turn:4
         session, word = session[:-len("turn")].rstrip(":"), f"t{word}"
     number = word[1:]
-    if not (word.startswith("t") and number.isascii() and number.isdigit() and len(number) < 7):
+    if not (word.startswith("t") and number.isascii() and number.isdigit() and len(number) < 10):
         return None
     return TurnName(session or None, int(number), after)
 
 
 def split_selector(text: str) -> tuple[str, str]:
-    """`CHECKPOINT:PATH` taken apart; the checkpoint itself may have colons in it (`14:30`, `3f2a9c11:t4`)."""
+    """Split `CHECKPOINT:PATH`. The checkpoint itself may contain colons (`14:30`, `3f2a9c11:t4`)."""
     parts = text.split(":")
     for count in (3, 2):
         head = ":".join(parts[:count])

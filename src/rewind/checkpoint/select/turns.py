@@ -78,7 +78,7 @@ def _turn(state: State, name: TurnName, text: str) -> tuple[SessionFile, Row]:
 # by text
 
 def checkpoint_saying(state: State, text: str) -> Selected:
-    """Before the one prompt that says this; or the one checkpoint that is described so."""
+    """The checkpoint before the only prompt with this text, or the only one with this description."""
     described = _described(state, text)
     exact = [r for r in described if _same(r.description, text)]
     if len(exact) == 1:
@@ -112,7 +112,7 @@ def _same(one: str, other: str) -> bool:
 
 
 def _prompts(state: State, text: str) -> list[Found]:
-    """The latest first, each once: a fork has its parent's prompts."""
+    """Prompts with this text, the latest first. Each once, because a fork contains its parent's prompts."""
     if len(text.strip()) < _SHORTEST_TEXT or _is_path(state, text):
         return []
     sessions = project_sessions(state.project.root, home=state.project.home)
@@ -123,12 +123,12 @@ def _prompts(state: State, text: str) -> list[Found]:
 
 
 def _is_path(state: State, text: str) -> bool:
-    """`rewind restore src`: a path without `--`, rather than a word of some prompt."""
+    """Whether it is probably a path without `--` and not a text of a prompt, as in `rewind restore src`."""
     return " " not in text and os.path.lexists(os.path.join(state.project.root, text))
 
 
 def _described(state: State, text: str) -> list[Record]:
-    """Checkpoints that a person has described so, the newest first."""
+    """Checkpoints that a person described with this text, the newest first."""
     if len(text.strip()) < _SHORTEST_TEXT or _is_path(state, text):
         return []
     wanted = one_line(text).casefold()
@@ -144,7 +144,7 @@ def _before_prompt(state: State, found: Found) -> Selected:
 
 
 def _ways(state: State, found: list[Found]) -> list[tuple[str, str]]:
-    """Each of the prompts, as a selector that names it alone."""
+    """For each of these prompts, a selector that names only that one."""
     try:
         own = choose_session(state, with_prompt=True).session.session_id
     except SessionNotFound:

@@ -1,7 +1,7 @@
-"""Deleting checkpoints, and every object that no other one needs. Which ones go is decided in `retention`.
+"""Deleting checkpoints, and all objects that no other checkpoint needs. `retention` decides which ones.
 
-Others save and restore meanwhile: looking at what is needed takes no lock, and deleting takes it for a moment
-at a time. So each time the lock is had again, what has come since is looked at first.
+Other processes save and restore meanwhile: finding out what is needed takes no lock, and deleting takes it
+for a moment at a time. Each time the lock is taken, new checkpoints and operations are looked at first.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from rewind.snapshot.scan.build import Progress
 
 GC_LOCK = "gc.lock"
-_ROWS = 500  # of the scan cache, forgotten at a time
-_AT_ONCE = 100  # objects, deleted before the next look at the clock
+_ROWS = 500  # rows of the scan cache that are deleted at a time
+_AT_ONCE = 100  # objects that are deleted before the next look at the clock
 
 
 class Collected:
@@ -47,16 +47,16 @@ class Collected:
 
 
 def collect(state: State, keep: int | None, wait: float, progress: Progress | None = None) -> Collected:
-    # Two at once would delete what the other is looking at.
+    # Two collections at once would delete what the other one is looking at.
     with Lock(state.project.path(GC_LOCK), "gc", wait):
         return _Collection(state, keep, wait, progress).run()
 
 
 def collect_these(state: State, names: list[str], force: bool, wait: float,
                   progress: Progress | None = None) -> Collected:
-    """Those that a person named, which was checked already."""
+    """Delete checkpoints that a person named. That they may be deleted was checked already."""
     with Lock(state.project.path(GC_LOCK), "gc", wait):
-        return _Chosen(state, names, force, wait, progress).run()
+        return _CollectionOfNamed(state, names, force, wait, progress).run()
 
 
 class _Collection:
@@ -66,8 +66,8 @@ class _Collection:
         self.wait = wait
         self.progress = progress
         self.result = Collected()
-        self.live: set[bytes] = set()  # what the checkpoints that stay need
-        self.looked_at: set[str] = set()  # names of checkpoints that have been thought of
+        self.live: set[bytes] = set()  # objects that the remaining checkpoints need
+        self.looked_at: set[str] = set()  # names of checkpoints that were taken into account
 
     def run(self) -> Collected:
         state = self.state
@@ -89,10 +89,10 @@ class _Collection:
         self.result.freed = max(0, before - disk_use(state))
         return self.result
 
-    # what goes, and what the others need
+    # what is deleted, and what the others need
 
     def _look(self) -> None:
-        self.state.look_again()
+        self.state.refresh()
         self.log = self._log()
         self.chosen = self._choose()
         records = self._records()
@@ -103,7 +103,7 @@ class _Collection:
         return choose(self.state, self.keep)
 
     def _kept(self, records: list[Record]) -> set[str]:
-        """What may not go, by what is known under the lock."""
+        """The names that must not be deleted, as known under the lock."""
         in_use = backups_in_use(self.state)
         return in_use if self.keep is not None else never_collected(records, in_use)
 
@@ -111,7 +111,7 @@ class _Collection:
         timeline = self.state.timeline
         records = timeline.all()
         if timeline.damaged:
-            # What an unreadable record refers to is unknown, so nothing may be called unused.
+            # It is unknown what an unreadable record refers to, so no object is known to be unused.
             raise StoreDamaged(what=f"the metadata of {', '.join(sorted(timeline.damaged))} is unreadable")
         self.looked_at |= {record.name for record in records}
         return records
@@ -125,15 +125,16 @@ class _Collection:
         mark(self.state, records, self.live, step)
 
     def _catch_up(self) -> None:
-        """Under the lock: what was made while we did not have it needs its objects, also those that nobody
-        needed a moment ago; and a restore may need a checkpoint that was to go."""
+        """Take into account what happened while the lock was released. New checkpoints need their objects,
+        even objects that were unused a moment ago, and a restore may need a checkpoint that was to be
+        deleted."""
         if not os.path.isdir(self.state.files.folder):
             return
         fresh = set(os.listdir(self.state.files.folder)) - self.looked_at
         log = self._log()
         if not fresh and log == self.log:
             return
-        self.log = log  # a restore need not make a checkpoint: where the project stands may be one already
+        self.log = log  # compared as well, because a restore does not always make a checkpoint
         records = self._records()
         kept = self._kept(records)
         needed = [r for r in records if r.name in fresh] + [r for r in self.chosen if r.name in kept]
@@ -150,12 +151,12 @@ class _Collection:
     # deleting
 
     def _delete_records(self) -> None:
-        """Records first: one that exists must never point at nothing."""
+        """Records are deleted before objects: an existing record must never refer to missing objects."""
         state = self.state
         with Piece(state, self.wait):
             self._catch_up()
             state.objects.note_deleted(max((record.name for record in self.chosen), default=""))
-        self.chosen.sort(key=lambda record: record.sequence)  # and taken from the end
+        self.chosen.sort(key=lambda record: record.sequence)  # the newest is deleted first
         while self.chosen:
             with Piece(state, self.wait) as piece:
                 self._catch_up()
@@ -168,9 +169,9 @@ class _Collection:
                     state.files.delete(record.name)
                     self.result.deleted.append(record.name)
                     if piece.is_over():
-                        break  # after one at least, or a slow disk would never come to an end
+                        break  # after at least one, or a slow disk would never finish
         with Piece(state, self.wait):
-            deleted = state.objects.last_deleted()  # also by one that was killed in the middle of it
+            deleted = state.objects.last_deleted()  # perhaps by a collection that was killed
             state.files.sweep({name for name in state.timeline.known_names() if name > deleted})
             sweep_kept_conversations(state)
         if os.path.isdir(state.files.folder):
@@ -184,8 +185,8 @@ class _Collection:
             mark(self.state, [heir] if heir else [], self.live)
 
     def _forget(self) -> None:
-        """Then what would have the next checkpoint count on an object that is about to go. Nothing is
-        deleted before all of it is forgotten."""
+        """Delete facts that would make the next checkpoint rely on an object that is about to be deleted. No
+        object is deleted before all of them are gone."""
         state = self.state
         for cache in state.scan_caches():
             paths = cache.dirs_not_in(self.live)
@@ -210,7 +211,7 @@ class _Collection:
             write_back(state.objects)
 
     def _delete_some(self, dead: Iterator[bytes], piece: Piece) -> bool:
-        """As many as there is time for; False when all are gone."""
+        """Delete as many as there is time for; False when all are deleted."""
         some = []
         for oid in dead:
             if oid not in self.live:
@@ -224,8 +225,8 @@ class _Collection:
         return False
 
 
-class _Chosen(_Collection):
-    """The checkpoints that a person named, and no others."""
+class _CollectionOfNamed(_Collection):
+    """Deletes only the checkpoints that a person named."""
 
     def __init__(self, state: State, names: list[str], force: bool, wait: float,
                  progress: Progress | None) -> None:

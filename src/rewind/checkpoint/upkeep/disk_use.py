@@ -12,7 +12,7 @@ REPOSITORY = "remote.git"  # for pushing and pulling, made on first use
 
 
 def disk_use(state: State) -> int:
-    """Of everything that is kept: checkpoints, and what remotes need."""
+    """The bytes of everything that is kept: checkpoints, and what remotes need."""
     archives = (r for r in state.timeline.all() if r.format == "archive")
     return state.objects.size_on_disk() + sum(archive_size(state, r) for r in archives) \
         + repository_bytes(state)
@@ -30,12 +30,12 @@ def archive_size(state: State, record: Record) -> int:
 
 
 def repository_bytes(state: State) -> int:
-    """What is kept for pushing and pulling; most projects have none."""
+    """The bytes that are kept for pushing and pulling. Most projects have no such repository."""
     return bytes_below(state.project.path(REPOSITORY))
 
 
 def bytes_below(folder: str) -> int:
-    """Others push meanwhile: what is gone by now counts for nothing."""
+    """The size of a directory. Files that other processes delete meanwhile count as 0."""
     total = 0
     for at, _, names in os.walk(folder):
         for name in names:

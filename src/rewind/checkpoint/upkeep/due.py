@@ -1,4 +1,4 @@
-"""When the next collection is due. Every save asks, so this is apart from how one is done."""
+"""When the next collection is due. Every save asks, so this file does not import the collection."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _DAY = 86400.0
 
 
 def is_due(state: State) -> bool:
-    """Whether a collection is worth starting now; asked after every checkpoint, so it must be cheap."""
+    """Whether a collection should start now. Asked after every checkpoint, so it must be cheap."""
     cap = int(state.settings.get("storage.maxSizeMb") * (1 << 20))
     rows = state.derived.query("SELECT value FROM facts WHERE key='collected'")
     last = rows[0][0] if rows else 0.0
@@ -24,7 +24,7 @@ def is_due(state: State) -> bool:
     if not rows:
         note_collection(state)
         return over
-    # A negative age means that the clock was ahead then: better once too often than never again.
+    # A negative age means that the clock was ahead then. One collection too many is better than none.
     return since < 0 or since > _DAY or (over and since > 60)
 
 

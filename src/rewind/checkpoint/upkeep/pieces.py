@@ -1,5 +1,6 @@
-"""Work that nobody waits for, in pieces: each holds the lock for a moment, and whoever waits for it comes
-before the next piece. Packing and giving space back; `collection` has the rest."""
+"""Background work in pieces: each piece holds the lock for a moment, and other processes that wait for the
+lock come before the next piece. This file packs objects and shrinks the database; `collection` does the
+rest."""
 
 from __future__ import annotations
 
@@ -28,14 +29,15 @@ if TYPE_CHECKING:
     from rewind.store.objects import ObjectStore
 
 PACK_LOCK = "pack.lock"
-_HOLD = 0.012  # seconds that a piece aims at: it is to stay below 50 ms where the disk is slow for once
+_HOLD = 0.012  # seconds that a piece should take, so that it stays below 50 ms even if the disk is slow
 _REST = 0.01
-_PACK_BYTES = (32 << 10, 256 << 10, 4 << 20)  # at first the one in the middle
+_PACK_BYTES = (32 << 10, 256 << 10, 4 << 20)  # least, first and most, as for `Pace`
 _PAGES = (16, 128, 4096)
 
 
 class Piece:
-    """One turn at the lock: `with Piece(state, wait) as piece:` and, in a loop, `until piece.is_over()`."""
+    """Holds the lock for one piece: `with Piece(state, wait) as piece:`. A loop ends when
+    `piece.is_over()`."""
 
     def __init__(self, state: State, wait: float) -> None:
         self._locked = locked_for_upkeep(state, "gc", wait)
@@ -56,7 +58,7 @@ class Piece:
 
 
 class Pace:
-    """How much fits into a piece: found out by how long the last ones took, for disks differ."""
+    """How much work fits into a piece, depending on how long the last pieces took."""
 
     def __init__(self, least: int, first: int, most: int) -> None:
         self.least = least
@@ -71,8 +73,8 @@ class Pace:
 
 
 def wait_for_others(state: State, wait: float) -> None:
-    """Rest while somebody else is at work here: the processor and the disk are theirs, too. Not for ever:
-    who has the lock for so long may be waiting for a person."""
+    """Rest while another process works here, because it needs the processor and the disk. At most `wait`
+    seconds: a process that holds the lock for longer may be waiting for a person."""
     until = time.monotonic() + wait
     while state.is_wanted() and time.monotonic() < until:
         time.sleep(_REST)
@@ -83,7 +85,7 @@ def is_being_packed(state: State) -> bool:
 
 
 def pack(state: State, wait: float) -> None:
-    """Compress what was stored in a hurry, unless somebody is at it already."""
+    """Compress what was stored uncompressed, unless another process is doing that."""
     _alone(state, lambda: _pack(state, wait))
 
 
@@ -105,7 +107,7 @@ def _pack(state: State, wait: float) -> None:
     try:
         pace = Pace(*_PACK_BYTES)
         _replace_all(state, wait, pace, replace_loose, lambda _: next_loose(objects, pace.size))
-        # What saves stored one by one since the last time.
+        # Objects that saves have stored one by one since the last time.
         _replace_all(state, wait, pace, replace_singles,
                      lambda last: next_singles(objects, last.upto if last else 0, pace.size))
         give_back_space(state, wait)
@@ -115,7 +117,7 @@ def _pack(state: State, wait: float) -> None:
 
 def _replace_all(state: State, wait: float, pace: Pace, replace: Callable[[ObjectStore, Loose], None],
                  after: Callable[[Loose | None], Loose | None]) -> None:
-    """`after(None)` is the first lot, then the one after the last."""
+    """`after(None)` returns the first batch, `after(batch)` the one after it."""
     found = after(None)
     while found is not None:
         with Piece(state, wait) as piece:
@@ -127,7 +129,7 @@ def _replace_all(state: State, wait: float, pace: Pace, replace: Callable[[Objec
 
 
 def take_bundles_apart(state: State, wait: float) -> None:
-    """Those that are hardly needed any more; `pack` makes new ones of what is left of them."""
+    """Unpack bundles of which little is still needed. `pack` makes new bundles of the rest."""
     _alone(state, lambda: _take_apart(state, wait))
 
 
@@ -140,7 +142,7 @@ def _take_apart(state: State, wait: float) -> None:
 
 
 def give_back_space(state: State, wait: float) -> None:
-    """The file shrinks by its free pages, some at a time."""
+    """Shrink the database file by its free pages, some at a time."""
     pace = Pace(*_PAGES)
     free = free_pages(state.objects)
     while free:
@@ -151,7 +153,7 @@ def give_back_space(state: State, wait: float) -> None:
         pace.note(piece.seconds)
         write_back(state.objects)
         if left >= free:
-            break  # others use pages meanwhile, or it cannot shrink
+            break  # others use the pages meanwhile, or the file cannot shrink
         free = left
     write_back(state.objects)
     with Piece(state, wait):

@@ -1,4 +1,4 @@
-"""What is kept: old automatic checkpoints thin out with age, and the disk budget holds."""
+"""Which checkpoints are kept: automatic ones are thinned out with age, and all must fit the disk budget."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 KEPT_NEWEST = 20
 _HOUR, _DAY = 3600.0, 86400.0
-UNKNOWN = b""  # among what is reached: something that is lost, and so is what it pointed at
+UNKNOWN = b""  # among the needed objects: one is lost, so it is unknown what that one refers to
 _FILL = 0.8  # over the cap, collect down to this part of it
-_JUMP = _DAY  # a longer gap between two checkpoints may be the clock's doing
-_PROOF = _DAY  # of use after such a gap: then the time is believed
-_FEW, _SHARE = 20, 4  # thinning takes at most so many at once, or one in so many
+_JUMP = _DAY  # a longer gap between two checkpoints may come from a wrong clock
+_PROOF = _DAY  # after such a gap, the time is believed once the store has been used for this long
+_FEW, _SHARE = 20, 4  # thinning deletes at most 20 checkpoints at once, or a fourth of all
 
 
 def thin(records: list[Record], now: float, settings: Settings, kept: set[str]) -> list[Record]:
-    """The checkpoints that the policy lets go; `kept` are names that it may not."""
+    """The checkpoints that the policy deletes; `kept` are names that it must keep."""
     all_until = now - settings.get("retention.keepAllHours") * _HOUR
     hourly_until = now - settings.get("retention.hourlyDays") * _DAY
     daily_until = now - settings.get("retention.dailyDays") * _DAY
@@ -55,35 +55,37 @@ def thin(records: list[Record], now: float, settings: Settings, kept: set[str]) 
 
 
 def trusted_now(made: list[float], clock: float) -> float:
-    """The time that thinning goes by. `made` are the times of the checkpoints, in their order.
+    """The time that thinning uses. `made` are the times of the checkpoints, in their order.
 
-    A clock may jump ahead by weeks: a virtual machine that was resumed, a second system, an empty battery.
-    One that does makes every checkpoint look old. So a gap of more than a day counts only once the store has
-    been in use for a day after it; until then, time goes on from the last checkpoint before the gap.
+    A clock may jump ahead by weeks: a resumed virtual machine, a second system, an empty battery. Then every
+    checkpoint looks old. So a gap of more than a day counts only after the store has been used for a day
+    since. Until then, time continues from the last checkpoint before the gap.
     """
     start = clock
     for at in reversed(made):
         if not 0 <= start - at <= _JUMP:
-            believed = start - at < 0 or clock - start >= _PROOF  # what goes back makes nothing look older
+            # A clock that went back makes nothing look older.
+            believed = start - at < 0 or clock - start >= _PROOF
             return clock if believed else at + (clock - start)
         start = at
     return clock
 
 
 def bounded_share(gone: list[Record], total: int) -> list[Record]:
-    """Of what would be thinned (newest first), no more than a part of all at once, the oldest first: whatever
-    the reason is wrong by, somebody has days to notice."""
+    """The oldest of what would be thinned (`gone` is newest first), limited to a part of all checkpoints. If
+    something is wrong, there are days to notice it."""
     return gone[-max(_FEW, total // _SHARE):]
 
 
 def never_collected(records: list[Record], in_use: set[str]) -> set[str]:
-    """The newest, those a person asked for, and what the last restores need for their way back."""
+    """The newest checkpoints, the manual ones, and those that the last restores need to be undone."""
     newest = {r.name for r in records[-KEPT_NEWEST:]}
     return newest | {r.name for r in records if r.kind == "manual"} | in_use
 
 
 def backups_in_use(state: State) -> set[str]:
-    """Where each place stands, where its line forks, what is pinned, and what the last operations need."""
+    """The last backups, the pinned checkpoints, those that the places stand on, those where a line forks, and
+    those that the last operations need."""
     records = state.timeline.all()
     backups = [r.name for r in records if r.kind == "backup"]
     in_use = {r.name for r in records if r.data.get("pinned")}
@@ -97,7 +99,7 @@ def _needed_by_operations(state: State, records: list[Record]) -> set[str]:
 
 
 def needed_because(state: State) -> dict[str, tuple[str, bool]]:
-    """For what a person wants to delete: why it is kept, and whether it is kept in any case."""
+    """For checkpoints that a person wants to delete: why one is needed, and whether even --force keeps it."""
     records = state.timeline.all()
     used = _needed_by_operations(state, records)
     return {**dict.fromkeys(used, ("an operation could no longer be undone", False)),
@@ -106,7 +108,7 @@ def needed_because(state: State) -> dict[str, tuple[str, bool]]:
 
 
 def keep_newest(records: list[Record], number: int, in_use: set[str]) -> list[Record]:
-    """`gc --keep N`: a person asks, so manual checkpoints count like the rest."""
+    """`gc --keep N`: manual checkpoints count like the others, because a person asks."""
     shown = [r for r in records if r.kind != "backup"]
     kept = {r.name for r in (shown[-number:] if number else [])} | in_use
     return [r for r in records if r.name not in kept]
@@ -120,7 +122,7 @@ def choose(state: State, keep: int | None) -> list[Record]:
         return keep_newest(records, keep, in_use)
     kept = never_collected(records, in_use)
     now = trusted_now([r.added for r in records], time.time())
-    # An agent deletes its transcripts after a while; here the newest version of each stays, if there is room.
+    # Agents delete old transcripts. The newest version of each is kept here, if there is room.
     spared = kept | {record.name for record in newest_versions(records).values()}
     gone = bounded_share(thin(records, now, state.settings, spared), len(records))
     return gone + _over_budget(state, records, {r.name for r in gone}, kept)
@@ -129,7 +131,7 @@ def choose(state: State, keep: int | None) -> list[Record]:
 def _over_budget(state: State, records: list[Record], gone: set[str], kept: set[str]) -> list[Record]:
     cap = int(state.settings.get("storage.maxSizeMb") * (1 << 20))
     pushed = repository_bytes(state)
-    # Deleting checkpoints does not make it smaller, so it takes at most half of the room from them.
+    # Deleting checkpoints does not make the repository smaller, so it takes at most half of their room.
     cap = max(cap - pushed, cap // 2)
     if disk_use(state) - pushed <= cap:
         return []
@@ -147,7 +149,7 @@ def _over_budget(state: State, records: list[Record], gone: set[str], kept: set[
 
 
 def protected_bytes(state: State) -> int:
-    """What the checkpoints take that no policy deletes; an estimate, as `_over_budget` counts."""
+    """The bytes of the checkpoints that no policy deletes, estimated as in `_over_budget`."""
     records = state.timeline.all()
     kept = never_collected(records, backups_in_use(state))
     chosen = [r for r in records if r.name in kept]
@@ -157,8 +159,8 @@ def protected_bytes(state: State) -> int:
 
 
 def reparent_children(state: State, parents: Lineage, name: str, going: Set[str]) -> None:
-    """Before a checkpoint goes, its children point to the nearest ancestor that stays. Who deletes the newest
-    ones first leaves no child behind that a killed process had not come to."""
+    """Before a checkpoint is deleted, make its children point to the nearest ancestor that stays. The newest
+    is deleted first, so a killed process leaves no child that points to a deleted checkpoint."""
     heir = next((r.name for r in parents.line(name) if r.name != name and r.name not in going), None)
     for child in parents.children.get(name, ()):
         record = parents.records[child]
@@ -168,7 +170,8 @@ def reparent_children(state: State, parents: Lineage, name: str, going: Set[str]
 
 
 def sweep_kept_conversations(state: State) -> None:
-    """Deleted forks and backups of rewritten transcripts, once they are old and no step leads to them."""
+    """Delete forks in the trash and backups of rewritten transcripts that are old and that no operation
+    needs."""
     import shutil
 
     operations = state.operations()
@@ -190,7 +193,7 @@ def sweep_kept_conversations(state: State) -> None:
 
 def mark(state: State, records: Iterable[Record], live: set[bytes],
          progress: Progress | None = None) -> list[bytes]:
-    """Add to `live` everything these records reach; returns what was new."""
+    """Add everything that these records refer to to `live`. Returns what was new."""
     added: list[bytes] = []
     records = list(records)
     for record in records:
@@ -242,7 +245,7 @@ def _mark_tree(store: ObjectStore, root: bytes, live: set[bytes], added: list[by
 
 
 def _mark_conversation(store: ObjectStore, record: Record, live: set[bytes], added: list[bytes]) -> None:
-    """Later links refer to earlier ones: from the first that is known, all before it are, too."""
+    """Links refer to earlier ones: if one is known, so are all before it."""
     header, body = header_of(record), body_of(record)
     if header is None or body is None:
         return

@@ -83,8 +83,8 @@ class CheckpointSaver:
         self._state.scanned.defer_fold()
         try:
             save(self._state, one.description, kind=AUTO, trigger=one.trigger, session=session,
-                 find_session=False, wait=self._work.seconds_left(), first=scan.begin, moment=one.moment,
-                 outside=outside, captured=captured, then=scan.record_others)
+                 find_session=False, wait=self._work.seconds_left(), moment=one.moment, outside=outside,
+                 when_locked=scan.begin, when_read=captured, before_unlock=scan.record_others)
         except _AlreadyHandled:
             return False
         self.took = time.monotonic() - scan.began

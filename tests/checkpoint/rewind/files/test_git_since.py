@@ -82,7 +82,7 @@ def test_where_the_histories_parted(repo: InProcess) -> None:
 def test_a_merge_under_way_is_named(repo: InProcess) -> None:
     (repo.project / ".git" / "MERGE_HEAD").write_text("0" * 40 + "\n")
     (repo.project / "a.txt").write_text("edited")
-    assert notes(repo) == ["A merge is in progress in git and stays so. Only files are changed."]
+    assert notes(repo) == ["A merge is in progress in git and stays in progress. Only files are changed."]
 
 
 def test_nothing_is_said_where_nothing_moved(repo: InProcess) -> None:

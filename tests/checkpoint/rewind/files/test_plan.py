@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rewind.checkpoint.rewind.files.file_plan import RestorePlan, plan_restore
+from rewind.checkpoint.rewind.files.file_plan import RestorePlan, RestorePlanner
 from rewind.errors import StoreDamaged
 from rewind.snapshot.trees.change import Paths
 from rewind.snapshot.trees.tree import DIR, FILE, LINK, UNCOVERED, Tree, TreeEntry
@@ -49,8 +49,9 @@ def plan(then: Spec, now: Spec, *, ignored: tuple[str, ...] = (), paths: Optiona
     def skipped(path: bytes, present: TreeEntry, ruled_as: bytes) -> bool:
         return any(ruled_as == p.encode() or ruled_as.startswith(p.encode() + b"/") for p in ignored)
 
-    return plan_restore("c1", make(then), KNOWN.__getitem__, make(now), KNOWN.__getitem__, skipped,
-                        Paths(paths), frozenset(hidden), most)
+    planner = RestorePlanner("c1", KNOWN.__getitem__, KNOWN.__getitem__, skipped, Paths(paths),
+                             hidden=frozenset(hidden), most=most)
+    return planner.plan_from(make(then), make(now))
 
 
 def steps(found: RestorePlan) -> list[str]:
@@ -63,8 +64,8 @@ def kept(found: RestorePlan) -> dict[str, str]:
 
 def test_another_place_is_told_even_where_both_trees_have_it_alike() -> None:
     tree = make({"tree": {"a": "1"}, "b": "2"})
-    found = plan_restore("c1", tree, KNOWN.__getitem__, tree, KNOWN.__getitem__, lambda *one: False, Paths(),
-                         places=frozenset([b"tree"]))
+    found = RestorePlanner("c1", KNOWN.__getitem__, KNOWN.__getitem__, lambda *one: False, Paths(),
+                           places=frozenset([b"tree"])).plan_from(tree, tree)
     assert kept(found) == {"tree": "another-place"} and not found.changes
 
 
@@ -199,16 +200,16 @@ def test_a_few_objects_that_stand_for_a_million_files_are_refused() -> None:
         oid = oid_of(tree.encode())
         KNOWN[oid] = tree
     with pytest.raises(StoreDamaged, match="number of paths"):
-        plan_restore("c1", oid, KNOWN.__getitem__, make({}), KNOWN.__getitem__,
-                     lambda path, entry, ruled_as: False, Paths(), most=500)
+        RestorePlanner("c1", KNOWN.__getitem__, KNOWN.__getitem__, lambda *one: False, Paths(),
+                       most=500).plan_from(oid, make({}))
 
 
 def test_a_tree_that_holds_itself_is_refused() -> None:
     loop = b"L" * 32
     KNOWN[loop] = Tree({b"d": TreeEntry(DIR, 0o755, 0, loop)})
     with pytest.raises(StoreDamaged):
-        plan_restore("c1", loop, KNOWN.__getitem__, make({}), KNOWN.__getitem__,
-                     lambda path, entry, ruled_as: False, Paths())
+        RestorePlanner("c1", KNOWN.__getitem__, KNOWN.__getitem__, lambda path, entry, ruled_as: False,
+                       Paths()).plan_from(loop, make({}))
 
 
 # any two trees

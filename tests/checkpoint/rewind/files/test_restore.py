@@ -14,6 +14,7 @@ import pytest
 
 from rewind.checkpoint.rewind.target import AtCheckpoint
 from rewind.controller import Controller
+from rewind.errors import PathNotFound
 from rewind.snapshot.scan.scan import scan
 from rewind_cli import Rewind, interrupt, tree_state
 
@@ -402,3 +403,15 @@ def test_a_restore_leaves_a_long_log_to_the_next_save(rewind: Rewind) -> None:
     assert log.stat().st_size < 1 << 20
     rewind.ok("undo-restore", "--force")
     assert rewind.json("validate", "--deep")["ok"] is True
+
+
+def test_a_refused_restore_of_an_archive_leaves_no_temporary_store(rewind: Rewind) -> None:
+    (rewind.project / "a").write_text("a")
+    rewind.init()
+    rewind.ok("config", "--set", "storage.format=archive")
+    rewind.save("one")
+    controller = Controller(str(rewind.project), home=rewind.env["REWIND_HOME"])
+    with pytest.raises(PathNotFound):
+        controller.go(AtCheckpoint("last", [b"nosuch"]), "code")
+    assert not [name for name in os.listdir(controller.project.state) if name.startswith("temporary-")]
+    controller.close()

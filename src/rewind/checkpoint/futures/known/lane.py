@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rewind.agents.registry import profile_named
 from rewind.checkpoint.changes.turn_changes import changes_between
-from rewind.checkpoint.conversations.session_tree import SessionActivity
+from rewind.checkpoint.conversations.which_session import SessionActivity
 from rewind.checkpoint.futures.known.half_made import half_made
 from rewind.checkpoint.log.lineage import here
 from rewind.checkpoint.log.operations import UNDELETE, Operation

@@ -12,7 +12,7 @@ from rewind.checkpoint.remote.names import CHECKPOINTS, CONVERSATIONS, own_ref, 
 from rewind.checkpoint.remote.pull.fetch import DEFAULT_MB, Quarantine, refs_there, tracked
 from rewind.checkpoint.remote.pull.inbox import Inbox, Objects
 from rewind.checkpoint.remote.repository import Progress, Repository
-from rewind.checkpoint.rewind.effects.since import fork_was_continued
+from rewind.checkpoint.rewind.effects.continued import fork_was_continued
 from rewind.checkpoint.share.giving.outgoing import checkpoint_id
 from rewind.checkpoint.share.taking.conversations import ReceivedConversation
 from rewind.checkpoint.share.taking.incoming import Checked

@@ -1,4 +1,4 @@
-"""The conversation's part of an operation: it is announced or refused, named for the log, and carried out."""
+"""The conversation's part of an operation: previewed or refused, named for the log, and carried out."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from rewind.checkpoint.log.line import Effect, WhereCut
 
 
-def announce(state: State, found: Destination) -> list[str]:
-    """What would be done to conversations, in words; what would be refused is refused, or said."""
-    notes = effects.announce(state, found.effects)
+def preview_notes(state: State, found: Destination) -> list[str]:
+    """What would be done to conversations, in words, including what would be refused."""
+    notes = effects.preview_notes(state, found.effects)
     if found.conversation and found.in_place and not found.start_anew:
         check_in_session_directory(found.conversation.profile, found.conversation.original)
         try:
@@ -39,9 +39,9 @@ def announce(state: State, found: Destination) -> list[str]:
 
 
 class Conversation:
-    """What one operation does to conversations. `effects` are named before they are there, so that a killed
-    process leaves nothing that the log does not know; `done` is noted as it is done, for what fails later
-    must not hide it."""
+    """What one operation does to conversations. `effects` have their names before anything is made, so that a
+    killed process leaves nothing that the log does not know. `done` grows with each effect, so that a later
+    failure does not hide it."""
 
     def __init__(self, state: State, found: Destination, force: bool) -> None:
         self.state = state
@@ -52,19 +52,17 @@ class Conversation:
         self.done: list[Effect] = []
 
     def _planned(self) -> list[Effect]:
-        """The session that will be made, or the backup of the one that will be cut."""
+        """The effect that makes a fork, or the one that cuts a transcript and names its backup."""
         plan = self.plan
         if plan is None:
             return []
-        before: Effect = next((e for e in (self.found.resumes.effects if self.found.resumes else ())
-                               if e.get("kind") in (FORK, REWRITE)), None) or {}
-        about: Effect = {"path": plan.original, "agent": plan.profile.name}
         if self.found.in_place:
             backup = free_backup_name(self.state, plan.original) if os.path.lexists(plan.original) else None
-            return [{"kind": REWRITE, **about, "backup": backup}]
-        session = str(before.get("sessionId") or kind_of(plan.profile).new_session_id())
-        path = plan.path_of(session)
-        return [{"kind": FORK, "sessionId": session, "agent": plan.profile.name, "path": path}]
+            return [{"kind": REWRITE, "path": plan.original, "agent": plan.profile.name, "backup": backup}]
+        made = self.found.resumes.made_session if self.found.resumes else ""
+        session = made or kind_of(plan.profile).new_session_id()
+        return [{"kind": FORK, "sessionId": session, "agent": plan.profile.name,
+                 "path": plan.path_of(session)}]
 
     def check(self) -> None:
         """Refuse before anything is touched."""
@@ -74,7 +72,7 @@ class Conversation:
         effects.check(self.state, self.found.effects, self.force)
 
     def cut(self) -> WhereCut | None:
-        """What must be known to finish it, should this process be killed."""
+        """What is needed to finish the operation if this process is killed."""
         plan = self.plan
         if plan is None:
             return None
@@ -84,8 +82,10 @@ class Conversation:
             found["root"] = plan.fork_place.root
         return found
 
-    def came_to_be(self) -> list[Effect]:
-        """After a failure: what was done, and what is done by its files, although a last call failed."""
+    def to_log(self, succeeded: bool) -> list[Effect]:
+        """What was done. After a failure, an effect whose last step failed counts if its files are there."""
+        if succeeded:
+            return self.done
         named = [(one.get("kind"), one.get("path")) for one in self.done]
         return self.done + [one for one in self.effects if (one.get("kind"), one.get("path")) not in named
                             and effects.was_done(one)]
@@ -110,6 +110,6 @@ class Conversation:
 
 
 def _is_made(effect: Effect) -> bool:
-    """Made before the interruption that is being finished now."""
+    """Whether it was made before the interruption of the operation that is finished now."""
     kind = effect.get("kind")
     return kind == REWRITE or (kind == FORK and not effect.get("of"))

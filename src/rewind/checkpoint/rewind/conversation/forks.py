@@ -1,4 +1,4 @@
-"""What people do with branches of a conversation: name, promote, delete, and bring back."""
+"""What a person does with forks: rename, promote, delete and undelete them."""
 
 from __future__ import annotations
 
@@ -48,21 +48,21 @@ def checked_name(name: str) -> str:
 
 
 def rename(state: State, info: SessionInfo, name: str) -> None:
-    """In our lists, and in the agent's own: the transcript gets the name as its title."""
+    """Change the name in Rewind's lists and in the agent's own, where it is the title of the transcript."""
     name, before = checked_name(name), (info.known_fork or {}).get("name")
     effect: Effect = {"kind": RENAME, "sessionId": info.session_id, "before": before, "after": name,
                       **title_change(info, name)}
     with logged_operation(state, ops.RENAME, effect):
         state.forks().change(info.session_id, _about(info, {"name": name}))
-        note = write_title(state, effect) if "titleAfter" in effect else (  # or it keeps titles elsewhere
+        note = write_title(state, effect) if "titleAfter" in effect else (  # else it keeps no titles there
             f"The name is Rewind's own: {info.file.profile.title}'s list keeps its title.")
     info.notes += [note] if note else []
 
 
 @contextmanager
 def logged_operation(state: State, command: str, *done: Effect, resumes: str | None = None) -> Iterator[None]:
-    """An operation about one fork. Of several that are deleted together each is one of its own. Where the
-    process is interrupted, it has no end."""
+    """Log an operation on one fork. Deleting several forks is one operation for each. If the process is
+    killed, the operation has no end."""
     operations, current, sequence = state.operations(), here(state), state.timeline.last_sequence()
     name = current.name if current else ""
     op = operations.begin(command, before=name, effects=list(done), session=done[0]["sessionId"],
@@ -76,7 +76,7 @@ def logged_operation(state: State, command: str, *done: Effect, resumes: str | N
 
 
 def promote(state: State, info: SessionInfo, parent: SessionInfo | None) -> None:
-    """Mark this one as the one to go on with; its parent is folded away. Transcripts stay as they are."""
+    """Mark a fork as the one to continue and archive its parent. Transcripts are not changed."""
     forks = state.forks()
     forks.change(info.session_id, _about(info, {"promoted": True, "archived": False}))
     if parent:
@@ -91,7 +91,7 @@ def _about(info: SessionInfo, changes: KnownFork) -> KnownFork:
 
 
 def delete(state: State, info: SessionInfo) -> None:
-    """To the trash, from where `undelete` brings it back."""
+    """Move a fork to the trash, from where `undelete` brings it back."""
     check_deletable(state, info)
     effect = trash_effect(state, info.file)
     with logged_operation(state, ops.DELETE, effect):
@@ -128,7 +128,7 @@ def _title(state: State, one: Effect) -> str:
 
 
 def undelete(state: State, session_id: str) -> str:
-    """Bring a deleted fork back to where it was; returns its id."""
+    """Bring a deleted fork back to where it was. Returns its id."""
     found = [b for b in trashed(state) if b["sessionId"] == session_id
              or (len(session_id) >= 6 and str(b["sessionId"]).startswith(session_id))]
     if len({b["sessionId"] for b in found}) != 1:

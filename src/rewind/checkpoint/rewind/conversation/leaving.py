@@ -1,5 +1,5 @@
-"""A client that has just switched to another session says so in its register a moment later. Then it writes a
-last line to the session that it left."""
+"""A client that switches to another session updates its register a moment later, and then writes a last line
+to the session that it left."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from rewind.checkpoint.project.state import State
 from rewind.transcript.liveness import is_open
 
 _PATIENCE = 3.0  # seconds
-# Claude Code 2.1.325 writes the line up to 0.1 seconds after it has changed its register, and makes the file
-# anew if it is gone by then.
+# Claude Code 2.1.325 writes the line up to 0.1 seconds after it has updated its register. If the file is gone
+# by then, it creates it again.
 _LAST_LINE = 0.5  # seconds
 
 
 def wait_until_left(state: State, session: str) -> None:
-    """If the last step made this session, until no client has it open, and the one that left has written its
-    last line; else undoing that step would keep the session, or its file would come back.
+    """If the last step made this session, wait until no client has it open and the client that left has
+    written its last line. Otherwise undoing that step would keep the session, or its file would come back.
 
-    Another client may have it open. Then it is kept, after a while.
+    If another client has it open, this gives up after a while, and the session is kept.
     """
     steps = state.operations().undoable()
     made = [effect for effect in (steps[-1].effects if steps else [])
@@ -36,7 +36,7 @@ def wait_until_left(state: State, session: str) -> None:
 
 
 def _wait_while(holds: Callable[[], bool], seconds: float) -> bool:
-    """Whether it ended in time."""
+    """Returns whether it ended in time."""
     end = time.monotonic() + seconds
     while holds():
         if time.monotonic() > end:

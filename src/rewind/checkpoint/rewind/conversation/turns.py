@@ -1,4 +1,5 @@
-"""Targets in a conversation: before the latest prompts, before or after a turn, before a fork was made."""
+"""Resolves targets in a conversation: before the latest prompts, before or after a turn, before a fork was
+made."""
 
 from __future__ import annotations
 
@@ -55,7 +56,7 @@ def _before_prompts(state: State, request: Request, target: targets.BeforePrompt
     half_done = state.operations().interrupted()
     if half_done and half_done.command == ops.BACK and half_done.begun.get("request") == request.key():
         return finish(state, request, half_done)
-    looks = _Looks(n, request.wants_code)
+    looks = _CutPoints(n, request.wants_code)
     chosen = choose_session(state, target.session, with_prompt=True, has_prompt=looks.has_prompt)
     session = chosen.session
     try:
@@ -69,21 +70,22 @@ def _before_prompts(state: State, request: Request, target: targets.BeforePrompt
     return found
 
 
-class _Look:
-    """Where a transcript is cut, and what the first prompt that is taken back is known by."""
+class _CutPoint:
+    """Where a transcript is cut, and what identifies the first prompt that is dropped."""
 
     def __init__(self, boundary: BoundaryResult, prompt: PromptAt | None) -> None:
         self.boundary = boundary
-        self.prompt = prompt  # None where the code is not asked for
+        self.prompt = prompt  # None if no code is wanted
 
 
-class _Looks:
-    """One look at each transcript that may be meant: finding a prompt in it is finding where to cut it."""
+class _CutPoints:
+    """Finds the cut in each transcript that may be meant, once: whether it has a prompt is found in the same
+    way."""
 
     def __init__(self, n: int, wants_code: bool) -> None:
         self._n = n
         self._wants_code = wants_code
-        self._found: dict[str, _Look] = {}
+        self._found: dict[str, _CutPoint] = {}
 
     def has_prompt(self, session: SessionFile) -> bool:
         try:
@@ -94,23 +96,23 @@ class _Looks:
             return False
         return True
 
-    def at(self, session: SessionFile) -> _Look:
+    def at(self, session: SessionFile) -> _CutPoint:
         if session.path not in self._found:
             with open_conversation(session.path, session.profile) as file:
                 boundary = boundary_in(file, self._n, session.profile)
-                self._found[session.path] = _look(file, session.profile, boundary, self._wants_code)
+                self._found[session.path] = _cut_point(file, session.profile, boundary, self._wants_code)
         return self._found[session.path]
 
 
-def _look(file: BinaryIO, profile: Profile, boundary: BoundaryResult, wants_code: bool) -> _Look:
-    return _Look(boundary, prompt_at(file, profile, boundary.prompts[0].offset) if wants_code else None)
+def _cut_point(file: BinaryIO, profile: Profile, boundary: BoundaryResult, wants_code: bool) -> _CutPoint:
+    return _CutPoint(boundary, prompt_at(file, profile, boundary.prompts[0].offset) if wants_code else None)
 
 
-def _add_boundary(state: State, found: Destination, session: SessionFile, look: _Look) -> None:
+def _add_boundary(state: State, found: Destination, session: SessionFile, look: _CutPoint) -> None:
     request, profile, boundary = found.request, session.profile, look.boundary
     found.boundary, found.prompts = boundary.boundary, boundary.prompts
     if look.prompt:
-        _add_code(state, found, SessionCode(state, session).before(look.prompt))
+        _add_code(found, SessionCode(state, session).before(look.prompt))
     if not request.wants_conversation:
         return
     found.conversation = ConversationPlan(profile, session.path, session.path, boundary.cut)
@@ -126,7 +128,7 @@ def _add_boundary(state: State, found: Destination, session: SessionFile, look: 
         found.notes.append(f"Refused without --force: {reason}" if reason else "")
 
 
-def _add_code(state: State, found: Destination, code: CodeAt | None) -> None:
+def _add_code(found: Destination, code: CodeAt | None) -> None:
     if code is None:
         if not found.request.wants_conversation:
             raise NothingBeforePrompt()
@@ -144,7 +146,7 @@ def _at_turn(state: State, request: Request, target: targets.AtTurn) -> Destinat
     session = _session(state, target.session)
     if request.wants_conversation and is_busy(session.profile, session.session_id,
                                               recorded_session(state, session.session_id)):
-        raise TurnRunning(agent=session.profile.title)  # half a turn is nothing to continue from
+        raise TurnRunning(agent=session.profile.title)  # a session cannot continue from half a turn
     index = open_turns(session.path, session.profile, state.derived)
     rows = index.turns(1, index.total)
     at = _row_of(rows, target.turn, target.uuid)
@@ -164,7 +166,7 @@ def _at_turn(state: State, request: Request, target: targets.AtTurn) -> Destinat
 
 
 def _session(state: State, text: str) -> SessionFile:
-    """By its whole id, or by the path of its transcript."""
+    """The session with this id, or with this path of its transcript."""
     if os.path.isabs(text) and text.endswith(SUFFIX):
         return session_at(text, state.project.home)
     found = session_with_id(state.area(), text, home=state.project.home)
@@ -190,18 +192,18 @@ def _refuse_compacted(profile: Profile, index: TurnIndex, row: Row) -> None:
         raise CompactedAway(agent=profile.title)
 
 
-def _before_row(session: SessionFile, dropped: list[Row], resumable: bool, wants_code: bool) -> _Look:
-    """Cut where the first dropped prompt begins; its parent is what the agent goes on from."""
+def _before_row(session: SessionFile, dropped: list[Row], resumable: bool, wants_code: bool) -> _CutPoint:
+    """Cut where the first dropped prompt begins. The agent continues from the parent of that prompt."""
     profile = session.profile
     prompts = [Prompt(row.prompt, row.offset, row.uuid, row.stamp) for row in dropped]
     with open_conversation(session.path, profile) as file:
         start = kind_of(profile).start_of_prompt(file, profile, dropped[0].offset)
         cut = Cut(start, _parent_of(file, profile, dropped[0])).marked(file)
-        return _look(file, profile, BoundaryResult(cut, prompts, resumable), wants_code)
+        return _cut_point(file, profile, BoundaryResult(cut, prompts, resumable), wants_code)
 
 
 def _parent_of(file: BinaryIO, profile: Profile, row: Row) -> str | None:
-    """The entry before a prompt on its branch; None where the order of the file is all there is."""
+    """The id of the entry before a prompt on its branch; None if the agent reads the file in order."""
     if profile.links == "file-order":
         return None
     event = next(events_forward(file, row.offset), None)
@@ -228,7 +230,7 @@ def _after_the_last(state: State, found: Destination, session: SessionFile, row:
         elif not found.request.wants_conversation:
             raise NothingBeforePrompt()
         else:
-            found.notes.append("The code stays as it is: nothing came after this turn.")
+            found.notes.append("The code stays as it is: no checkpoint was made after this turn.")
 
 
 def _before_fork(state: State, request: Request, target: targets.BeforeFork) -> Destination:
@@ -245,7 +247,7 @@ def _before_fork(state: State, request: Request, target: targets.BeforeFork) -> 
     if backup:
         found.code = CodeToRestore(state.files.read(backup))
     elif request.wants_code:
-        found.notes.append("The code stays as it is: making this fork left it alone, or that was undone.")
+        found.notes.append("The code stays as it is: making this fork did not change it, or that was undone.")
     return found
 
 

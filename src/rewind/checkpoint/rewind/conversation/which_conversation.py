@@ -1,4 +1,4 @@
-"""Which conversation comes back with a checkpoint, or with an interrupted operation, and where it is cut."""
+"""Which conversation is restored with a checkpoint, or with an interrupted operation, and where it is cut."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from rewind.checkpoint.conversations.bring_back import (
     ConversationPlan,
     ForkPlace,
     plan_of_record,
-    size_and_stamp_of,
+    size_header_and_mtime,
 )
 from rewind.checkpoint.log import operations as ops
 from rewind.checkpoint.log.operations import Operation
@@ -16,26 +16,25 @@ from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.destination import Destination
 from rewind.checkpoint.rewind.effects.effects import was_done
 from rewind.checkpoint.rewind.effects.kind import OUTSIDE
-from rewind.errors import NoConversation, NothingBeforeCut, RewindError, TranscriptRewritten
+from rewind.errors import NothingBeforeCut, RewindError, TranscriptRewritten
 from rewind.transcript.find import folder_for
 from rewind.transcript.names import session_id_of
 from rewind.transcript.place.cut import Cut
 
 
 def add_of_record(state: State, found: Destination, record: Record) -> None:
-    """The code alone is better than nothing, unless the conversation is what was asked for."""
+    """Add the conversation of a checkpoint. Without one, only the code is restored, unless the conversation
+    itself was asked for."""
     request = found.request
     needed = not request.wants_code or request.in_place
     try:
         found.conversation = plan = plan_of_record(state, record, to_resume=True)
         if record.place != state.place and folder_for(plan.profile, state.project.root, plan.original):
-            plan.fork_place = ForkPlace(state.project.root, state.place)  # it goes on where its code is
+            plan.fork_place = ForkPlace(state.project.root, state.place)  # it continues where its code is
     except RewindError as error:
         if needed:
             raise
-        if isinstance(error, NoConversation):
-            found.no_conversation = f"{error.message} Only the code comes back."
-        elif isinstance(error, NothingBeforeCut):
+        if isinstance(error, NothingBeforeCut):
             found.start_anew = error
             found.notes.append(f"{error.message} {error.hint}")
         else:
@@ -52,8 +51,8 @@ def finish_conversation(state: State, found: Destination, op: Operation) -> None
     for effect in op.effects:
         if effect.get("kind") != OUTSIDE and was_done(effect):
             path = str(effect.get("path"))
-            # Noted again, so that undoing this takes it back.
-            found.effects.append({**effect, **size_and_stamp_of(str(effect["path"]))})
+            # In the log once more, so that undoing this operation undoes it.
+            found.effects.append({**effect, **size_header_and_mtime(str(effect["path"]))})
             found.notes.append("The conversation was brought back before the interruption:"
                                f" {effect.get('sessionId') or session_id_of(path, profile)}")
             return

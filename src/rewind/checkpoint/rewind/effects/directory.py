@@ -1,8 +1,8 @@
-"""Removing the directory of a future, and bringing it back.
+"""Removing the directory of a fork, and bringing it back.
 
-The directory is renamed first, and deleted once the log has the end of the operation: a killed process leaves
-all of it, or a checkpoint of all of it. In `branches.json`, `aside` is where it was renamed to, and
-`clearing` the same while it is being deleted.
+The directory is renamed first and deleted after the operation has ended in the log, so a killed process
+leaves either the whole directory or a checkpoint of it. In `branches.json`, `aside` is its new path, and
+`clearing` is the same path while it is being deleted.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _free_name(folder: str) -> str:
 
 
 def inverse_effect(effect: Effect) -> Effect | None:
-    """None where no checkpoint holds what was in it, or the log was spoiled."""
+    """None if no checkpoint has its content, or the log entry is invalid."""
     texts = [effect.get(key) for key in ("sessionId", "name", "dir", "place", "checkpoint")]
     if not all(isinstance(text, str) and text for text in texts) or not os.path.isabs(str(effect["dir"])):
         return None
@@ -70,7 +70,7 @@ def move_away(state: State, effect: Effect) -> None:
 
 
 def finish(state: State, session: str) -> None:
-    """Delete what was put aside. From here on only the checkpoint leads back."""
+    """Delete the renamed directory. From here on only the checkpoint can bring it back."""
     known = state.forks().find(session) or {}
     aside = str(known.get("aside") or known.get("clearing") or "")
     if not known.get("removed") or not aside:
@@ -90,14 +90,15 @@ def _was_changed(state: State, effect: Effect) -> bool:
 # bringing back
 
 def _is_back(state: State, effect: Effect) -> bool:
-    """Brought back already by a process that was killed then."""
+    """Whether a process that was killed afterwards has brought it back already."""
     folder = str(effect["dir"])
     return os.path.isdir(folder) and not _is_half_made(state, folder) and is_as(
         state, state.files.read(str(effect["checkpoint"])), folder, str(effect["place"]))
 
 
 def _move_back(state: State, session: str, folder: str) -> bool:
-    """Whether a removal was killed before it deleted anything."""
+    """If a removal was killed before it deleted anything, rename the directory back. Returns whether that was
+    so."""
     aside = str((state.forks().find(session) or {}).get("aside") or "")
     if not aside or not (os.path.isdir(aside) or os.path.isdir(folder)):
         return False
@@ -117,7 +118,7 @@ def _is_half_made(state: State, folder: str) -> bool:
 
 
 def write_directory(state: State, effect: Effect) -> None:
-    """As the checkpoint has it, where it was. What a killed process left there of it is replaced."""
+    """Write the directory of the checkpoint where it was. What a killed process left there is replaced."""
     folder = str(effect["dir"])
     _clear_half_made(state, folder)
     record = state.files.read(str(effect["checkpoint"]))
@@ -134,12 +135,12 @@ class _Directory(EffectKind):
 
 
 class Rmdir(_Directory):
-    def announce(self, state: State, effect: Effect) -> list[str]:
+    def preview_notes(self, state: State, effect: Effect) -> list[str]:
         folder = effect["dir"]
         return [f"Would remove the fork's directory: {folder}"] if os.path.isdir(str(folder)) else []
 
     def do(self, state: State, effect: Effect, done: EffectsResult) -> Effect | None:
-        """To take back that it was brought back: only where that loses nothing."""
+        """Done to undo that the directory was brought back, and only if that loses nothing."""
         folder = str(effect["dir"])
         _clear_half_made(state, folder)
         if _was_changed(state, effect):
@@ -152,7 +153,7 @@ class Rmdir(_Directory):
 
 
 class Mkdir(_Directory):
-    def announce(self, state: State, effect: Effect) -> list[str]:
+    def preview_notes(self, state: State, effect: Effect) -> list[str]:
         return [f"Would bring the fork's directory back: {effect['dir']}"]
 
     def do(self, state: State, effect: Effect, done: EffectsResult) -> Effect | None:

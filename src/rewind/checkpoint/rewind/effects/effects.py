@@ -1,4 +1,4 @@
-"""Effects of any kind: turned around, announced, and done."""
+"""Functions for effects of any kind: find their inverses, preview them, and do them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rewind.checkpoint.log.operations import FORK
 from rewind.checkpoint.rewind.effects.directory import Mkdir, Rmdir
-from rewind.checkpoint.rewind.effects.fork import Fork, Trash, Untrash
+from rewind.checkpoint.rewind.effects.fork import Fork, Rename, Trash, Untrash
 from rewind.checkpoint.rewind.effects.kind import (
     MKDIR,
     OUTSIDE,
@@ -20,7 +20,6 @@ from rewind.checkpoint.rewind.effects.kind import (
     EffectsResult,
 )
 from rewind.checkpoint.rewind.effects.outside import OutsideFiles
-from rewind.checkpoint.rewind.effects.renamed import Rename
 from rewind.checkpoint.rewind.effects.rewritten import Rewrite, Swap
 from rewind.errors import SessionInUse
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 _KINDS: dict[str, EffectKind] = {
     FORK: Fork(), TRASH: Trash(), UNTRASH: Untrash(), REWRITE: Rewrite(), SWAP: Swap(), RENAME: Rename(),
     RMDIR: Rmdir(), MKDIR: Mkdir(), OUTSIDE: OutsideFiles()}
-_UNKNOWN = EffectKind()  # of a log that was spoiled
+_UNKNOWN = EffectKind()  # for an invalid log
 
 
 def _kind(effect: Effect) -> EffectKind:
@@ -39,7 +38,7 @@ def _kind(effect: Effect) -> EffectKind:
 
 
 def inverses(state: State, effects: list[Effect]) -> list[Effect]:
-    """What takes these back, the last one first."""
+    """The effects that undo these, in reverse order."""
     found: list[Effect] = []
     for effect in reversed(effects):
         turned = _kind(effect).inverse(state, effect, found)
@@ -52,12 +51,12 @@ def was_done(effect: Effect) -> bool:
     return _kind(effect).was_done(effect)
 
 
-def leaves_something(state: State, effect: Effect) -> bool:
-    return _kind(effect).leaves_something(state, effect)
+def is_worth_undoing(state: State, effect: Effect) -> bool:
+    return _kind(effect).is_worth_undoing(state, effect)
 
 
 def check(state: State, effects: list[Effect], force: bool) -> None:
-    """Before anything is touched."""
+    """Refuse effects before anything is changed."""
     for effect in effects:
         reason = _kind(effect).why_refused(state, effect)
         if reason and not force:
@@ -65,9 +64,9 @@ def check(state: State, effects: list[Effect], force: bool) -> None:
                                                    " lost when that client continues.")
 
 
-def announce(state: State, effects: list[Effect]) -> list[str]:
+def preview_notes(state: State, effects: list[Effect]) -> list[str]:
     """What doing them would do, in words."""
-    return [text for effect in effects for text in _kind(effect).announce(state, effect)]
+    return [text for effect in effects for text in _kind(effect).preview_notes(state, effect)]
 
 
 def do(state: State, effects: list[Effect], done: EffectsResult) -> None:

@@ -1,4 +1,4 @@
-"""Forks made, moved to the trash, and brought back from there."""
+"""Effects on forks: made, moved to the trash, brought back from there, and renamed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rewind.agents.registry import profile_named
 from rewind.checkpoint.conversations.bring_back import BACKUPS, ConversationPlan, make_fork
+from rewind.checkpoint.conversations.rename_fork import write_title
 from rewind.checkpoint.conversations.trash import (
     bring_from_trash,
     checked_fork,
@@ -15,8 +16,8 @@ from rewind.checkpoint.conversations.trash import (
     is_free,
     move_to_trash,
 )
+from rewind.checkpoint.rewind.effects.continued import fork_was_continued
 from rewind.checkpoint.rewind.effects.kind import TRASH, UNTRASH, EffectKind, EffectsResult
-from rewind.checkpoint.rewind.effects.since import fork_was_continued
 from rewind.errors import NotAFork
 from rewind.transcript.names import is_session_id
 from rewind.transcript.place.cut import Cut
@@ -30,7 +31,7 @@ _GONE = "The fork is no longer in the trash and cannot be brought back: "
 
 
 class _Present(EffectKind):
-    """A fork that is there: it was made, or brought back."""
+    """A fork that exists after the effect: it was made or brought back."""
 
     def inverse(self, state: State, effect: Effect, chosen: list[Effect]) -> Effect | None:
         made: Effect = {}
@@ -38,8 +39,8 @@ class _Present(EffectKind):
             made["size"] = effect["size"]
         if "header" in effect:
             made["header"] = effect["header"]
-        lay = str(effect.get("trash") or "")  # earlier steps look for it there
-        # Whether something will lie at a name of the trash when it comes to this one.
+        lay = str(effect.get("trash") or "")  # earlier operations look for it there
+        # Name in the trash -> whether it will be in use when this effect is done.
         lies = {str(one.get("trash")): one["kind"] == TRASH
                 for one in chosen if one["kind"] in (TRASH, UNTRASH)}
         return {"kind": TRASH, "sessionId": effect.get("sessionId"), "path": effect.get("path"),
@@ -47,17 +48,17 @@ class _Present(EffectKind):
                 "trash": free_name(state, str(effect.get("sessionId")), lay if is_session_id(lay) else "",
                                    lies)}
 
-    def leaves_something(self, state: State, effect: Effect) -> bool:
-        return os.path.lexists(str(effect.get("path")))  # somebody may have removed it
+    def is_worth_undoing(self, state: State, effect: Effect) -> bool:
+        return os.path.lexists(str(effect.get("path")))  # somebody may have deleted it
 
 
 class Fork(_Present):
-    """Only one that comes out of a backup is made here: of a session that was rewritten in place."""
+    """A fork was made. `do` only makes forks from the backup of a session that was rewritten in place."""
 
     def was_done(self, effect: Effect) -> bool:
         return os.path.lexists(str(effect.get("path")))
 
-    def announce(self, state: State, effect: Effect) -> list[str]:
+    def preview_notes(self, state: State, effect: Effect) -> list[str]:
         return ([f"Would bring the backup back as a fork, because the session went on: {effect['original']}"]
                 if effect.get("of") else [])
 
@@ -77,7 +78,7 @@ class Fork(_Present):
 
 
 class Untrash(_Present):
-    def announce(self, state: State, effect: Effect) -> list[str]:
+    def preview_notes(self, state: State, effect: Effect) -> list[str]:
         session = str(effect.get("sessionId"))
         there = holds(state, effect) or os.path.lexists(str(effect.get("path")))
         return [f"Would bring the fork back: {session}" if there else _GONE + session]
@@ -98,10 +99,10 @@ class Trash(EffectKind):
     def inverse(self, state: State, effect: Effect, chosen: list[Effect]) -> Effect | None:
         return {**effect, "kind": UNTRASH}
 
-    def leaves_something(self, state: State, effect: Effect) -> bool:
+    def is_worth_undoing(self, state: State, effect: Effect) -> bool:
         return holds(state, effect) or os.path.lexists(str(effect.get("path")))
 
-    def announce(self, state: State, effect: Effect) -> list[str]:
+    def preview_notes(self, state: State, effect: Effect) -> list[str]:
         if not os.path.lexists(str(effect.get("path"))):
             return []
         session = str(effect.get("sessionId"))
@@ -115,11 +116,30 @@ class Trash(EffectKind):
             done.notes.append(f"{error.message} {error.hint}")
             return None
         if not os.path.lexists(path):
-            # Killed after this was done; or somebody has deleted it.
+            # A killed process has already done this, or somebody has deleted the fork.
             return effect if holds(state, effect) else None
         if fork_was_continued(state, effect):
             done.notes.append(f"Kept the fork, because it was continued: {session}")
             return None
         move_to_trash(state, effect)
         done.notes.append(f"Moved the fork to the trash: {session}")
+        return effect
+
+
+class Rename(EffectKind):
+    def inverse(self, state: State, effect: Effect, chosen: list[Effect]) -> Effect | None:
+        turned: Effect = {**effect}
+        if "after" in effect:
+            turned["before"], turned["after"] = effect["after"], effect.get("before")
+        if "titleAfter" in effect:
+            turned["titleBefore"], turned["titleAfter"] = effect["titleAfter"], effect.get("titleBefore")
+        return turned
+
+    def preview_notes(self, state: State, effect: Effect) -> list[str]:
+        return [f"Would rename the fork to \"{effect.get('after') or ''}\": {effect.get('sessionId')}"]
+
+    def do(self, state: State, effect: Effect, done: EffectsResult) -> Effect | None:
+        state.forks().change(str(effect["sessionId"]), {"name": effect.get("after")})
+        note = write_title(state, effect)
+        done.notes += [note] if note else []
         return effect

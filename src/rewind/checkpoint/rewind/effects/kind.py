@@ -1,16 +1,16 @@
 """What an operation does to conversations, to directories of forks and to files outside the project, as data
-that the log keeps: each effect can be done, done again after a kill, and turned around.
+in the log. Each effect can be done, done again after its process was killed, and undone by its inverse.
 
-fork     a session was made: `sessionId`, `path`, `agent`; with `of`, out of the backup of a rewritten one
+fork     a fork was made: `sessionId`, `path`, `agent`; with `of`, from the backup of a rewritten session
 trash    a fork was moved to the trash directory `trash`
 untrash  it was brought back from there
-rewrite  a transcript was cut in its own file; `backup` is what it held
-swap     `put` took the transcript's place; what was there went to `kept`
-rename   a fork was called `before`, and is called `after`; in its agent's list `titleBefore`, `titleAfter`
-rmdir    the directory of a fork was removed; `checkpoint` holds what was in it
+rewrite  a transcript was cut in its own file; `backup` has its previous content
+swap     `put` replaced the transcript, whose content was moved to `kept`
+rename   a fork was renamed from `before` to `after`; in its agent's list from `titleBefore` to `titleAfter`
+rmdir    the directory of a fork was removed; `checkpoint` has its content
 mkdir    it was brought back
-outside  files outside the project were written or deleted: `files`, each with its `path`, what was there
-         `before`, and what is there `after`
+outside  files outside the project were written or deleted: `files`, each with its `path` and its content
+         `before` and `after`
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RMDIR, MKDIR, OUTSIDE = "rmdir", "mkdir", "outside"
 
 
 class EffectsResult:
-    """What was done: for the log, for the person, and whether something could not be had."""
+    """What was done, for the log and for the person; `lacking` if something could not be restored."""
 
     def __init__(self) -> None:
         self.effects: list[Effect] = []
@@ -34,29 +34,29 @@ class EffectsResult:
 
 
 class EffectKind:
-    """What each kind is asked. These are the answers of a kind that has none of its own."""
+    """The functions of each kind, with the default answers."""
 
     def inverse(self, state: State, effect: Effect, chosen: list[Effect]) -> Effect | None:
-        """What takes it back. Its names are chosen now, so that the log can have them before anything is
-        done; `chosen` are the inverses of later effects, whose names are taken."""
+        """The effect that undoes it. New names are chosen now, so that they are in the log before anything is
+        done. `chosen` are the inverses of later effects, whose names are in use."""
         return None
 
     def was_done(self, effect: Effect) -> bool:
-        """Whether a process that was killed came as far as this; told by the files, for it could not say so.
-        True where turning it around does nothing if nothing was done."""
+        """Whether a process that was killed got as far as doing this. Only the files tell. True for kinds
+        whose inverse does nothing if nothing was done."""
         return True
 
-    def leaves_something(self, state: State, effect: Effect) -> bool:
-        """Whether taking this back would do anything."""
+    def is_worth_undoing(self, state: State, effect: Effect) -> bool:
+        """Whether undoing it would do anything."""
         return True
 
     def why_refused(self, state: State, effect: Effect) -> str | None:
         return None
 
-    def announce(self, state: State, effect: Effect) -> list[str]:
+    def preview_notes(self, state: State, effect: Effect) -> list[str]:
         """What doing it would do, in words."""
         return []
 
     def do(self, state: State, effect: Effect, done: EffectsResult) -> Effect | None:
-        """It may have been done already by a process that was killed then. Returns what is to be logged."""
+        """Do it. A process that was killed may have done it already. Returns the effect for the log."""
         raise NotImplementedError(effect["kind"])

@@ -1,7 +1,7 @@
-"""Files outside the project on the way back: what a checkpoint's moment means for them, and bringing it back.
+"""Restoring files outside the project: how they were at a checkpoint, and writing them.
 
-A checkpoint keeps such a file only when an agent is about to edit it. So at any checkpoint the file was as
-the first one from there on has kept it; a file that none has kept was not edited since.
+A checkpoint keeps such a file only if an agent is about to edit it. So the content at a checkpoint is the one
+that the first checkpoint from there on has kept. A file that none of them has kept was not edited since.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from rewind.checkpoint.records.outside import (
     fields,
     from_json,
     has_kept,
-    identity,
     kept_outside,
     may_be_kept,
     read_outside_file,
+    user_and_machine,
 )
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.effects.kind import OUTSIDE, EffectKind, EffectsResult
@@ -42,18 +42,18 @@ _STRANGERS = ("Files outside the project that were kept by another user or on an
 _MOVED = "a directory on the way is a symbolic link now"
 
 
-# what to bring back
+# what to restore
 
 def add(state: State, found: Destination) -> None:
-    """To a destination that has code: the files, if they are asked for, or that they stay as they are."""
+    """Add the files to a destination with code if they are wanted, else a note that they stay as they are."""
     if found.record is None or (found.code and found.code.paths) or found.resumes:
         return
     if not (found.request.outside or has_kept(state.project.home)):
         return
-    wanted, strangers = _as_at(state, found.record)
-    effect: Effect = {"kind": OUTSIDE, "by": identity(state.project.home) if wanted else "",
+    wanted, strangers = _files_at(state, found.record)
+    effect: Effect = {"kind": OUTSIDE, "by": user_and_machine(state.project.home) if wanted else "",
                       "files": [{"path": os.fsdecode(one.path), "after": one.to_json()} for one in wanted]}
-    renew(effect)
+    compare_with_disk(effect)
     if found.request.outside:
         found.effects += [effect] if effect["files"] else []
         found.notes += [_STRANGERS] if strangers else []
@@ -64,12 +64,13 @@ def add(state: State, found: Destination) -> None:
                            " --outside brings them back")
 
 
-def _as_at(state: State, record: Record) -> tuple[list[KeptFile], int]:
-    """Each file as it was at a checkpoint; and how many somebody else kept."""
+def _files_at(state: State, record: Record) -> tuple[list[KeptFile], int]:
+    """The files as they were at a checkpoint, and how many were kept by somebody else."""
     wanted: dict[bytes, KeptFile] = {}
     strangers: set[bytes] = set()
-    later = [r for r in state.timeline.with_field(FIELD, record.sequence) if r.place == state.place]
-    mine = identity(state.project.home) if later else ""
+    later = [r for r in state.timeline.all()
+             if r.sequence >= record.sequence and r.place == state.place and r.data.get(FIELD)]
+    mine = user_and_machine(state.project.home) if later else ""
     for one in later:
         for kept in kept_outside(one):
             if one.data.get(MADE_BY) == mine:
@@ -79,8 +80,8 @@ def _as_at(state: State, record: Record) -> tuple[list[KeptFile], int]:
     return [kept for kept in wanted.values() if not kept.skipped], len(strangers - wanted.keys())
 
 
-def renew(effect: Effect) -> None:
-    """Look at the files as they are: what there is to do, and what each holds before."""
+def compare_with_disk(effect: Effect) -> None:
+    """Keep only the files that differ from what is wanted, with their current content as `before`."""
     files: list[ChangedOutside] = []
     for one in _files(effect):
         now = read_outside_file(os.fsencode(one["path"]))
@@ -101,7 +102,7 @@ def _is_as(now: KeptFile, wanted: object) -> bool:
 
 
 def changes(effects: Iterable[Effect]) -> list[tuple[str, bytes]]:
-    """(sign, path) of every file that these effects bring back, change or delete."""
+    """(sign, path) of every file that these effects create, change or delete."""
     found = []
     for effect in effects:
         for one in _files(effect) if effect.get("kind") == OUTSIDE else ():
@@ -113,11 +114,11 @@ def changes(effects: Iterable[Effect]) -> list[tuple[str, bytes]]:
 
 
 def key(effects: Iterable[Effect]) -> list[Any]:
-    """The same where the same would be done to the same files."""
+    """For the digest of a plan: equal if the same would be done to the same files."""
     return [effect["files"] for effect in effects if effect.get("kind") == OUTSIDE]
 
 
-def _announced(effect: Effect) -> list[str]:
+def _in_words(effect: Effect) -> list[str]:
     files = changes([effect])
     deleted = sum(sign == "-" for sign, _ in files)
     parts = [f"{plural(len(files) - deleted, 'file')} written"] if len(files) > deleted else []
@@ -127,9 +128,10 @@ def _announced(effect: Effect) -> list[str]:
 
 # before and while it is done
 
-def keep_present(state: State, effects: list[Effect], resumed: bool) -> Outside:
-    """Store what the files hold now: fields for the backup, without which nothing is written. Of an operation
-    that was killed, what was there before stays what its log says. The caller holds the lock."""
+def store_current_content(state: State, effects: list[Effect], resumed: bool) -> Outside:
+    """Store the current content of the files. Returns fields for the backup, which is made before anything is
+    written. If an interrupted operation is finished (`resumed`), `before` stays as the log has it. The caller
+    holds the lock."""
     kept: dict[bytes, KeptFile] = {}
     for effect in effects:
         for one in _files(effect) if effect.get("kind") == OUTSIDE else ():
@@ -141,7 +143,7 @@ def keep_present(state: State, effects: list[Effect], resumed: bool) -> Outside:
     return fields(state.project.home, list(kept.values()))
 
 
-def _bring(state: State, one: ChangedOutside) -> list[str]:
+def _restore_file(state: State, one: ChangedOutside) -> list[str]:
     wanted = from_json(one["after"])
     if wanted is None:
         return []
@@ -159,7 +161,7 @@ def _bring(state: State, one: ChangedOutside) -> list[str]:
 
 
 def _write(state: State, wanted: KeptFile, now: KeptFile) -> str:
-    """Why it could not be done, if so."""
+    """Returns why it could not be done, or nothing."""
     folder, name = os.path.split(wanted.path)
     same = wanted.entry and now.entry and wanted.entry.same_content(now.entry)
     action = "delete" if wanted.entry is None else "chmod" if same else "write"
@@ -184,15 +186,15 @@ class OutsideFiles(EffectKind):
             for one in _files(effect) if from_json(one.get("before"))]
         return {**effect, "files": [one for one in turned if not one["after"].get("skipped")]}
 
-    def announce(self, state: State, effect: Effect) -> list[str]:
-        return _announced(effect)
+    def preview_notes(self, state: State, effect: Effect) -> list[str]:
+        return _in_words(effect)
 
     def do(self, state: State, effect: Effect, done: EffectsResult) -> Effect | None:
-        if effect.get("by") != identity(state.project.home):
+        if effect.get("by") != user_and_machine(state.project.home):
             done.lacking = True
             done.notes.append(_STRANGERS)
             return None
-        failed = [text for one in _files(effect) for text in _bring(state, one)]
+        failed = [text for one in _files(effect) for text in _restore_file(state, one)]
         done.lacking |= bool(failed)
-        done.notes += _announced(effect) + failed
+        done.notes += _in_words(effect) + failed
         return effect

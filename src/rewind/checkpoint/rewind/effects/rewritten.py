@@ -1,4 +1,4 @@
-"""Transcripts rewritten in their own file, and put back."""
+"""Effects on transcripts that were rewritten in their own file, and their undo."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from rewind.checkpoint.conversations.bring_back import (
     BACKUPS,
     check_in_session_directory,
     free_backup_name,
-    size_and_stamp_of,
-    stamp_of,
+    size_and_mtime,
+    size_header_and_mtime,
 )
 from rewind.checkpoint.conversations.trash import move_file
 from rewind.checkpoint.conversations.which_session import recorded_session
 from rewind.checkpoint.log.operations import FORK
 from rewind.checkpoint.project.unfinished import Unfinished
+from rewind.checkpoint.rewind.effects.continued import rewritten_session_was_continued
 from rewind.checkpoint.rewind.effects.kind import REWRITE, SWAP, EffectKind, EffectsResult
-from rewind.checkpoint.rewind.effects.since import rewritten_session_was_continued
 from rewind.errors import NotAFork
 from rewind.files import make_private_dir
 from rewind.transcript.kinds import kind_of
@@ -36,13 +36,13 @@ _BACKUP_GONE = "The conversation stays as it is, because its backup is gone: "
 
 
 class _Replaced(EffectKind):
-    """A transcript whose former content is kept."""
+    """A transcript was replaced, and its previous content is kept."""
 
     def inverse(self, state: State, effect: Effect, chosen: list[Effect]) -> Effect | None:
         path = str(effect.get("path"))
         put = effect.get("backup") if effect["kind"] == REWRITE else effect.get("kept")
         if put and os.path.lexists(put) and rewritten_session_was_continued(state, effect):
-            # What was said since must not disappear: the backup comes back beside it.
+            # What was said since must not be lost, so the backup is restored as a fork.
             profile = profile_named(str(effect.get("agent")), state.project.home)
             session = kind_of(profile).new_session_id()
             return {"kind": FORK, "sessionId": session, "agent": effect.get("agent"), "of": put,
@@ -54,10 +54,11 @@ class _Replaced(EffectKind):
 
 
 class Rewrite(_Replaced):
-    """Done where the conversation is cut: `conversations/bring_back.py`."""
+    """A transcript was cut. `conversations/bring_back.py` does that."""
 
     def was_done(self, effect: Effect) -> bool:
-        """The backup is a copy that is made before, and may be half of one; None where there was no file."""
+        """The backup is written first, so it may exist, complete or not, although the transcript was not cut.
+        It is None if there was no transcript."""
         path, backup = str(effect.get("path")), effect.get("backup")
         if not isinstance(backup, str) or not os.path.lexists(path):
             return not isinstance(backup, str) and os.path.lexists(path)
@@ -80,17 +81,17 @@ class Swap(_Replaced):
         return same_bytes(path, put) if isinstance(put, str) else not os.path.lexists(path)
 
     def why_refused(self, state: State, effect: Effect) -> str | None:
-        """A session that a client has open stays as it is."""
+        """A session that a client has open is not changed."""
         path = str(effect.get("path"))
         profile = profile_named(str(effect.get("agent")), state.project.home)
         session = session_id_of(path, profile)
         recorded = recorded_session(state, session)
         reason = why_open(profile, session, path, recorded)
-        # Its age alone says nothing if it is as we left it.
-        as_made = not os.path.lexists(path) or effect.get("made") == stamp_of(path)
+        # A recent change means nothing if the file is still as Rewind left it.
+        as_made = not os.path.lexists(path) or effect.get("made") == size_and_mtime(path)
         return reason if reason and (is_open(profile, session, recorded) or not as_made) else None
 
-    def announce(self, state: State, effect: Effect) -> list[str]:
+    def preview_notes(self, state: State, effect: Effect) -> list[str]:
         if self.was_done(effect):
             return []
         refused = self.why_refused(state, effect)
@@ -107,12 +108,12 @@ class Swap(_Replaced):
             if backup and (os.path.dirname(backup) != state.project.path(BACKUPS) or os.path.islink(backup)):
                 raise NotAFork(path=backup)
         if same_bytes(path, put) if put else not os.path.lexists(path):
-            return {**effect, **(size_and_stamp_of(path) if put else {})}  # killed after this was done
+            return {**effect, **(size_header_and_mtime(path) if put else {})}  # a killed process has done it
         if put and not os.path.lexists(put):
             done.lacking = True
             done.notes.append(_BACKUP_GONE + put)
             return None
-        # It may be of a process that was killed, and all there is of what it held.
+        # A file with this name may be the only copy that a killed process made.
         if kept is None or os.path.lexists(kept):
             kept = free_backup_name(state, path) if os.path.lexists(path) else None
             effect = {**effect, "kept": kept}
@@ -120,9 +121,9 @@ class Swap(_Replaced):
             with Unfinished(state.project, temp_of(path)):
                 put_back(put, path, kept, lambda: None)
             done.notes.append("Swapped the transcript with its backup."
-                                + (f" What it held until now is in {kept}" if kept else ""))
-            return {**effect, **size_and_stamp_of(path)}
+                                + (f" Its previous content is in {kept}" if kept else ""))
+            return {**effect, **size_header_and_mtime(path)}
         make_private_dir(state.project.path(BACKUPS))
-        move_file(path, str(kept))  # there was no such file before
+        move_file(path, str(kept))  # there was no transcript before
         done.notes.append(f"Moved the transcript away; it did not exist before. It is in {kept}")
         return effect

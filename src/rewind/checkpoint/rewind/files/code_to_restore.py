@@ -1,4 +1,4 @@
-"""Which code is to come back: a checkpoint, or some paths of it."""
+"""Which code to restore: a checkpoint, or some paths of it."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ if TYPE_CHECKING:
 
 
 class CodeToRestore:
-    """Which code is to come back: a checkpoint, or some paths of it. `leaving` is what the step that is taken
-    back had restored: what it had brought goes again. `skip_missing` goes on without what is damaged."""
+    """Which code to restore: a checkpoint, or some paths of it. `leaving` is what the undone operation had
+    restored: files that it brought are deleted. `skip_missing` skips damaged content."""
 
     def __init__(self, record: Record, paths: list[bytes] | None = None, leaving: Record | None = None,
                  skip_missing: bool = False, named: bool = False) -> None:
-        """`named`: a person named the paths, so one that nobody knows is a typing error."""
+        """`named`: a person named the paths, so an unknown path is an error."""
         self.named = named
         self.record = record
         self.paths = paths
         self.leaving = leaving
         self.skip_missing = skip_missing
 
-    merges = False  # whether it is the code of now with something merged into it: all of it or nothing
+    # Whether it is the current code with changes merged in, which is done completely or not at all.
+    merges = False
 
     def open(self, state: State) -> Source:
         source = Source(state, self.record)
@@ -36,15 +37,16 @@ class CodeToRestore:
         return source
 
     def create_checkpoint(self, state: State, draft: Draft, plan: RestorePlan, before: str) -> None:
-        """Only a merge has none yet. The operation begins now; `before` holds the code as it is."""
+        """Only a merge makes its checkpoint here. The operation begins next; `before` has the code as it is
+        now."""
 
     def for_agent(self, plan: RestorePlan) -> str:
-        """What the agent should be told, where the conversation says nothing of it."""
+        """What the person should tell the agent, because the conversation does not mention the change."""
         return ""
 
 
-def incomplete(state: State, record: Record) -> CheckpointIncomplete | None:
-    """What to say when a checkpoint cannot be restored because it is known to lack something."""
+def incomplete_error(state: State, record: Record) -> CheckpointIncomplete | None:
+    """The error for a checkpoint that is known to lack something; None if it is complete."""
     missing = state.damage().checkpoints.get(record.name)
     lost = record.code.get("lost")
     if not missing and isinstance(lost, int):
@@ -52,8 +54,8 @@ def incomplete(state: State, record: Record) -> CheckpointIncomplete | None:
     return CheckpointIncomplete(checkpoint=record.name, lacks=missing.text) if missing else None
 
 
-def whole(state: State, name: str) -> Record | None:
-    """A checkpoint by its name, if it is there and can be read."""
+def intact_record(state: State, name: str) -> Record | None:
+    """A checkpoint by its name, if it exists and can be read."""
     try:
         record = state.files.read(name) if name else None
         if record:

@@ -1,4 +1,4 @@
-"""A checkpoint's files written into another directory, with the project left alone."""
+"""Writes a checkpoint's files into another directory, without changing the project."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source
-from rewind.checkpoint.rewind.files.code_to_restore import incomplete
-from rewind.checkpoint.rewind.files.file_plan import RestorePlan, plan_restore
+from rewind.checkpoint.rewind.files.code_to_restore import incomplete_error
+from rewind.checkpoint.rewind.files.file_plan import RestorePlan, RestorePlanner
 from rewind.checkpoint.rewind.files.missing import leave_out_missing
 from rewind.errors import PathNotFound, RewindError, StoreDamaged
 from rewind.snapshot.apply.applier import Applier
@@ -25,8 +25,8 @@ _STAGING = ".rewind-tmp-"  # and the id of the process
 
 
 def _only_held_our_state(change: Change, source: Source, own: bytes) -> bool:
-    """`own` is the directory in the project that holds our state, which stays at home. Without the state it
-    looks empty. Any other empty directory is the user's, whatever its name."""
+    """Whether it makes `own`, the project's directory that contains the state. It looks empty, because the
+    state is not written elsewhere. Any other empty directory is the user's."""
     return (change.path == own and change.action == "mkdir"
             and change.target is not None and not source.tree(change.target.ref).entries)
 
@@ -34,9 +34,10 @@ def _only_held_our_state(change: Change, source: Source, own: bytes) -> bool:
 def write_elsewhere(state: State, record: Record, target: str, paths: list[bytes] | None,
                     progress: Progress | None = None, left_out: list[bytes] | None = None,
                     beside: tuple[str, ...] = (), to_finish: bool = False) -> list[bytes]:
-    """The paths that could not be written are in the error; what was written is returned. A checkpoint that
-    is not whole is refused, unless `left_out` is there to take what is missing. `beside` are names that may
-    lie in the directory already. `to_finish`: a process was killed at this, and what it wrote stays."""
+    """Returns the paths that were written; if some could not be written, the error names them. A checkpoint
+    that is not complete is refused, unless `left_out` is given to collect what is missing. `beside` are names
+    that may already exist in the directory. `to_finish`: a process was killed while it did this; what it
+    wrote stays."""
     root = os.path.realpath(target) if to_finish else _empty_place(target, beside)
     with Source(state, record) as source:
         plan = _plan(state, source, paths, left_out)
@@ -44,13 +45,13 @@ def write_elsewhere(state: State, record: Record, target: str, paths: list[bytes
         if to_finish:
             _leave_what_is_there(root, plan)
         os.makedirs(root, exist_ok=True)
-        # Staged inside the target: it may be on another disk than our state.
+        # Staged inside the target, because it may be on another disk than the state.
         staging = os.path.join(root, f"{_STAGING}{os.getpid()}")
         applier = Applier(os.fsencode(root), source.blobs, staging, 0, progress)
         try:
             applier.prepare(plan.changes)
         except StoreDamaged as error:
-            raise incomplete(state, record) or error
+            raise incomplete_error(state, record) or error
         done = applier.run(plan.changes)
     if done.failed:
         path, reason = done.failed[0]
@@ -68,7 +69,7 @@ def _leave_what_is_there(root: str, plan: RestorePlan) -> None:
 
 def plan_elsewhere(state: State, record: Record, target: str, paths: list[bytes] | None,
                    left_out: list[bytes] | None = None) -> list[bytes]:
-    """What `write_elsewhere` would write; nothing is touched."""
+    """What `write_elsewhere` would write. Nothing is changed."""
     _empty_place(target)
     with Source(state, record) as source:
         return _plan(state, source, paths, left_out).written
@@ -87,12 +88,13 @@ def _plan(state: State, source: Source, paths: list[bytes] | None,
     record = source.record
     source.skip_missing = left_out is not None
     if record.code.get("lost") and left_out is None:
-        raise incomplete(state, record) or AssertionError
+        raise incomplete_error(state, record) or AssertionError
 
     rules = state.rules()
-    # What was captured of another place by an earlier version may be written elsewhere.
-    plan = plan_restore(record.name, record.tree, source.tree, b"", lambda oid: EMPTY,
-                        lambda path, entry, ruled_as: False, Paths(paths), rules.hidden - rules.places)
+    # Files of another place, which an earlier version captured, may be written elsewhere.
+    planner = RestorePlanner(record.name, source.tree, lambda oid: EMPTY, lambda path, entry, ruled_as: False,
+                             Paths(paths), hidden=rules.hidden - rules.places)
+    plan = planner.plan_from(record.tree, b"")
     own = os.path.dirname(os.path.relpath(os.fsencode(state.project.state), state.root))
     plan.changes = [c for c in plan.changes if not _only_held_our_state(c, source, own)]
     if left_out is not None:

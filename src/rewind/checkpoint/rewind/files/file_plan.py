@@ -1,4 +1,4 @@
-"""What a restore would do, worked out from two trees and the rules; touches nothing."""
+"""What a restore would do, computed from two trees and the rules. Changes nothing."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class RestorePlan:
         self.changes: list[Change] = []
         self.kept: list[KeptPath] = []
         self.settled: list[KeptPath] = []  # conflicts of a merge that the person said how to settle
-        self.unknown: list[bytes] = []  # must be captured before anything can be said of them
-        self.foreign: list[bytes] = []  # changed since where we stand; only the backup will have them
+        self.unknown: list[bytes] = []  # must be captured before they can be compared
+        self.foreign: list[bytes] = []  # changed since `here`; only the backup will have them
         self.mine: set[bytes] = set()  # changed by a person between turns since the checkpoint
-        self.notes: list[str] = []  # what a person should know before it is carried out
+        self.notes: list[str] = []  # what to tell the person before it is carried out
 
     @property
     def empty(self) -> bool:
@@ -60,8 +60,8 @@ class RestorePlan:
         return [k for k in self.kept if k.conflict]
 
     def lines(self) -> list[tuple[str, bytes, str]]:
-        """(sign, path, remark) for every path, the same in every interface: `+` is new, `~` is written over,
-        `-` goes, `=` stays."""
+        """(sign, path, remark) for every path, the same in every interface: `+` is created, `~` is
+        overwritten, `-` is deleted, `=` is kept."""
         fresh = {change.path for change in self.changes if change.before is None}
         foreign = set(self.foreign)
         found = [("+" if path in fresh else "~", path,
@@ -70,7 +70,7 @@ class RestorePlan:
         return found + [("=", kept.path, kept.remark()) for kept in self.kept]
 
     def _remark(self, path: bytes, foreign: set[bytes], since_here: str, by_you: str) -> str:
-        """Whose work would be replaced, where it is not the agent's."""
+        """Whose work would be replaced, if it is not the agent's."""
         return since_here if path in foreign else by_you if path in self.mine else ""
 
     def counts(self) -> str:
@@ -83,36 +83,27 @@ class RestorePlan:
         return f"{self.counts()}, to be as in {self.checkpoint}"
 
     def leave_out(self, tops: set[bytes]) -> None:
-        """What would be done at these paths and below them."""
+        """Remove all changes at these paths and below them from the plan."""
         if tops:
             left_out = Paths(sorted(tops))
             self.changes = [c for c in self.changes if not left_out.covers(c.path)]
 
 
-def plan_restore(checkpoint: str, then: bytes, then_trees: Trees, now: bytes, now_trees: Trees,
-                 skipped: Skipped, paths: Paths,
-                 hidden: frozenset[bytes] = frozenset(), most: int = MAX_CHANGES,
-                 looked_for: frozenset[bytes] = frozenset(),
-                 brought: Brought = lambda path: (),
+class RestorePlanner:
+    """`RestorePlanner(…).plan_from(then, now)`: the plan that leads from one tree to another."""
+
+    def __init__(self, checkpoint: str, then_trees: Trees, now_trees: Trees, skipped: Skipped, paths: Paths,
+                 *, hidden: frozenset[bytes] = frozenset(), most: int = MAX_CHANGES,
+                 looked_for: frozenset[bytes] = frozenset(), brought: Brought = lambda path: (),
                  is_journal: Callable[[bytes], bool] = lambda path: True,
-                 places: frozenset[bytes] = frozenset()) -> RestorePlan:
-    """`skipped` says whether the rules of then or of now ignore what is at a path, as they would something
-    at the third one: a journal is ruled as its database. `hidden` is Rewind's own;
-    more than `most` changes cannot be right; `looked_for` are paths that the look was told to take;
-    `brought` tells what the step that is taken back had there, the path itself and all below it;
-    `is_journal` is asked of files that have such a name; `places` are other work trees in this one."""
-    planner = _Planner(RestorePlan(checkpoint), then_trees, now_trees, skipped, paths, hidden, most,
-                       looked_for, brought, is_journal, places)
-    planner.compare(b"", then_trees(then), now_trees(now))
-    return planner.plan
-
-
-class _Planner:
-    def __init__(self, plan: RestorePlan, then_trees: Trees, now_trees: Trees,
-                 skipped: Skipped, paths: Paths, hidden: frozenset[bytes], most: int,
-                 looked_for: frozenset[bytes], brought: Brought, is_journal: Callable[[bytes], bool],
-                 places: frozenset[bytes]) -> None:
-        self.plan = plan
+                 places: frozenset[bytes] = frozenset()) -> None:
+        """`skipped(path, entry, ruled_as)` says whether the rules of then or of now ignore an entry. They are
+        asked about `ruled_as` instead of its own path: a journal is ignored like its database. `hidden` are
+        Rewind's own directories. A plan with more than `most` changes is refused. `looked_for` are paths
+        that the scan captured whatever the rules say. `brought(path)` names what the undone operation had
+        brought there, the path itself and everything below it. `is_journal` is asked about files that have
+        the name of a journal. `places` are other work trees inside this one."""
+        self.plan = RestorePlan(checkpoint)
         self.then_trees = then_trees
         self.now_trees = now_trees
         self.skipped = skipped
@@ -124,11 +115,15 @@ class _Planner:
         self.is_journal = is_journal
         self.places = places
 
+    def plan_from(self, then: bytes, now: bytes) -> RestorePlan:
+        self.compare(b"", self.then_trees(then), self.now_trees(now))
+        return self.plan
+
     def compare(self, folder: bytes, then: Tree, now: Tree) -> None:
         check_depth(folder)
         if now.partial and not then.partial:
             self.plan.kept.append(KeptPath(folder, now.partial.decode()))
-        # Where both are equal there is nothing to do; what is in another place is kept and told all the same.
+        # Equal entries need no change, but entries of other places are reported even if they are equal.
         for name in sorted({*then.entries, *now.entries}) if self.places else then.differing(now):
             path = folder + b"/" + name if folder else name
             if not self.paths.touches(path) or self._is_another_place(path):
@@ -141,10 +136,10 @@ class _Planner:
                                   or self._is_journal_of(main_of(name), path, present, then)):
                     self._newcomer(folder, name, present, then, now)
             elif target.kind == UNCOVERED:
-                pass  # it was there but not captured: whatever it is now stays
+                pass  # it existed but was not captured, so it stays as it is now
             elif present is None:
                 if now.partial and not self._was_looked_for(path):
-                    self._ask_for(path, target)  # it may be there; only pins were looked at
+                    self._ask_for(path, target)  # it may exist: only pinned files were captured there
                 else:
                     self._add(path, target)
             elif present.kind == UNCOVERED:
@@ -153,7 +148,7 @@ class _Planner:
                 self._both(path, target, present)
 
     def _is_another_place(self, path: bytes) -> bool:
-        """An earlier version captured a linked work tree as part of the one around it."""
+        """Keep other places. An earlier version captured a linked work tree as part of the one around it."""
         if path not in self.places:
             return False
         self.plan.kept.append(KeptPath(path, ANOTHER_PLACE))
@@ -169,7 +164,7 @@ class _Planner:
             if target.ref != present.ref:
                 self.compare(path, self.then_trees(target.ref), self.now_trees(present.ref))
         elif not covered:
-            # Only something below is meant, and then or now this was no directory.
+            # Only paths below this one are meant, but then or now it is not a directory.
             if target.kind == DIR:
                 self.plan.kept.append(KeptPath(path, NO_DIRECTORY, conflict=True))
             elif present.kind == DIR:
@@ -216,7 +211,8 @@ class _Planner:
             self.plan.kept.append(KeptPath(path, present.ref.decode(), conflict=True))
 
     def _was_looked_for(self, path: bytes) -> bool:
-        """Looked for and not found: then it is not there. A way to what is named is not asked for itself."""
+        """Whether the scan looked for it without finding it, so it does not exist. A directory that only
+        leads to a named path is not looked for itself."""
         return path in self.looked_for or (
             not self.paths.covers(path) and self.looked_for.issuperset(self.paths.below(path)))
 
@@ -232,8 +228,8 @@ class _Planner:
                     self._ask_for(path + b"/" + name, entry)
 
     def _ask_for_more(self, path: bytes) -> bool:
-        """What is named there, or was brought by the step that is taken back, and not by the checkpoint.
-        Whether nobody looked for some of it yet."""
+        """Ask for paths there that are named or that the undone operation brought. Returns whether the scan
+        has not looked for some of them yet."""
         found = [*self.paths.below(path), *filter(self.paths.covers, self.brought(path))]
         asked = [one for one in found if one not in self.looked_for]
         self.plan.unknown += asked
@@ -245,8 +241,8 @@ class _Planner:
         return any(self.brought(path))
 
     def _newer_way(self, path: bytes, present: TreeEntry, then: Tree) -> None:
-        """A directory that only leads to what is named. If it was made for that, or nothing else is in it, it
-        goes as well."""
+        """A directory that only leads to a named path. It is deleted too if the undone operation made it or
+        nothing else is in it."""
         if present.kind == UNCOVERED and present.ref in _PASSING:
             self._ask_for_more(path)
         elif present.kind == DIR:
@@ -264,7 +260,7 @@ class _Planner:
         main = main_of(name)
         database = (then.entries.get(main) or now.entries.get(main)) if main else None
         if self._is_journal_of(main, path, present, then):
-            # It goes with its database: left beside an older one it would corrupt it.
+            # It is deleted with its database, because it would corrupt an older one.
             self._change("delete", path, None, present)
             return
         if main and database and present.kind in FILES and self.is_journal(path):
@@ -277,13 +273,13 @@ class _Planner:
         self._remove(path, present)
 
     def _is_journal_of(self, main: bytes | None, path: bytes, present: TreeEntry, then: Tree) -> bool:
-        """Of a database that the checkpoint holds."""
+        """Whether it is a journal of a database that the checkpoint has."""
         database = then.entries.get(main) if main else None
         return bool(database and database.kind in FILES and present.kind in FILES and self.is_journal(path))
 
     def _remove(self, path: bytes, present: TreeEntry, *, in_the_way: bool = False,
                 rule_path: bytes | None = None) -> bool:
-        """Plan to remove what came after the checkpoint; False when some of it stays."""
+        """Plan to delete what came after the checkpoint. Returns False if some of it stays."""
         if present.kind == UNCOVERED:
             if not (present.ref in _PASSING and self._ask_for_more(path)):
                 self.plan.kept.append(KeptPath(path, present.ref.decode()))
@@ -298,7 +294,7 @@ class _Planner:
 
     def _remove_dir(self, path: bytes, present: TreeEntry, *, in_the_way: bool) -> bool:
         tree = self.now_trees(present.ref)
-        may_go = not tree.partial or self._was_brought(path)  # what else is in it is seen on the disk
+        may_go = not tree.partial or self._was_brought(path)  # other entries are found on the disk later
         for name, entry in tree.entries.items():
             main = main_of(name)
             is_ones = main in tree.entries and entry.kind in FILES and self.is_journal(path + b"/" + name)
@@ -312,8 +308,8 @@ class _Planner:
 
     def _change(self, action: str, path: bytes, target: TreeEntry | None, before: TreeEntry | None, *,
                 in_the_way: bool = False) -> None:
-        # A store that somebody else made may name our own state, or twenty objects may stand for
-        # more files than any disk holds.
+        # A forged store may name Rewind's own state, or contain twenty objects that stand for more files than
+        # any disk can hold.
         if is_state_path(path) or any((path + b"/").startswith(h + b"/") for h in self.hidden):
             raise StoreDamaged(what=f"{self.plan.checkpoint} claims to hold Rewind's own state")
         if len(self.plan.changes) >= self.most:

@@ -1,5 +1,5 @@
-"""How the user's git repository moved since a checkpoint. Files go back with a restore; commits and branches
-do not. Git is only read, and only asked where HEAD is not what it was."""
+"""How the user's git repository changed since a checkpoint. A restore brings back files, but not commits and
+branches. Git is only read, and only started if HEAD has changed."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _SHORT = 12
 
 
 class GitSince:
-    """`then` and `now` have `head`, `branch` and `underWay`. `commits` came on top of what HEAD was then;
-    None where HEAD went elsewhere, or git does not know."""
+    """`then` and `now` have `head`, `branch` and `underWay`. `commits` is the number of commits since the old
+    HEAD; None if HEAD moved elsewhere or git cannot tell."""
 
     def __init__(self, then: JsonObject, now: Mapping[str, object], commits: int | None) -> None:
         self.then = then
@@ -37,15 +37,15 @@ class GitSince:
         found = [self._head_note()] if self.moved else []
         under_way = self.now.get("underWay")
         if under_way and under_way != self.then.get("underWay"):
-            found.append(f"A {under_way} is in progress in git and stays so. Only files are changed.")
+            found.append(f"A {under_way} is in progress in git and stays in progress."
+                         " Only files are changed.")
         return found
 
     def _head_note(self) -> str:
         head, branch = _name(self.then.get("head")), self.now.get("branch")
         if branch != self.then.get("branch"):
             return (f"HEAD has moved since, from {_branch(self.then)} to {_branch(self.now)}. The files go"
-                    f" back;"
-                    " the branch stays.")
+                    " back; the branch stays.")
         if self.commits:
             return (f"{plural(self.commits, 'commit')} since, still on {_branch(self.now)}. The files go"
                     f" back; the commits stay. To remove them as well: git reset --soft {head}")
@@ -65,7 +65,7 @@ def _branch(git: Mapping[str, object]) -> str:
 
 
 def git_since(state: State, record: Record) -> GitSince | None:
-    """None where the checkpoint or the project has no repository."""
+    """None if the checkpoint or the project has no repository."""
     then = record.data.get("git")
     top = work_tree_top(state.root) if isinstance(then, dict) else None
     now = git_head(top) if top else None
@@ -79,6 +79,6 @@ def git_since(state: State, record: Record) -> GitSince | None:
 
 
 def plan_notes(state: State, record: Record, plan: RestorePlan) -> list[str]:
-    """What to say before files go back."""
+    """What to tell the person before files are restored."""
     found = git_since(state, record) if plan.changes else None
     return found.notes() if found else []

@@ -1,4 +1,5 @@
-"""Which files are journals of a SQLite database. A name alone says nothing: `notes-journal` may be a text."""
+"""Which files are journals of a SQLite database. The name is not enough: `notes-journal` may be a text
+file."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from rewind.snapshot.trees.tree import FILES, UNCOVERED, TreeEntry
 
 
 def with_journals(paths: list[bytes], root: bytes, source: Source, snapshot: Snapshot) -> list[bytes]:
-    """An older database under a newer journal would be corrupt: naming one of them names the others."""
+    """The paths, with the database and all journals of each that is one of them. An older database with a
+    newer journal would be corrupt."""
     def then_and_now(path: bytes) -> tuple[TreeEntry | None, TreeEntry | None]:
         return (entry_at(source.tree, source.record.tree, path),
                 entry_at(snapshot.tree, snapshot.root, path))

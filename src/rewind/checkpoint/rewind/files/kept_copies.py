@@ -1,6 +1,6 @@
-"""What somebody wrote to files while a restore replaced them, as a checkpoint of these files alone.
+"""What another program wrote to files while a restore replaced them, as a checkpoint of only these files.
 
-The backup was made before and does not have it. Restoring this one writes these files and touches no other.
+The backup was made earlier and does not have it. Restoring this checkpoint writes these files and no others.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from rewind.store.blobs import BlobSink
 
 class StoreEverything:
-    """A sink that is given everything. While a restore writes files, others may write to the store: what is
-    there now, and in no checkpoint, may be collected before ours is made."""
+    """A sink that stores every object, even if the store has it already: during a restore other processes may
+    write to the store, and a collection may delete an object that no checkpoint needs yet."""
 
     in_bulk = False
 
@@ -35,12 +35,12 @@ class StoreEverything:
         self._sink.put_packed(oid, packed)
 
 
-ONLY_THESE = b"kept-copy"  # why nothing is known of other names
+ONLY_THESE = b"kept-copy"  # the reason why these trees know only some names
 _FIRST = 3
 
 
 def trees_of(files: dict[bytes, TreeEntry], put: Callable[[bytes], bytes]) -> bytes:
-    """The root of trees that hold these files and know of nothing else."""
+    """The root of trees that contain these files and know nothing about other names."""
     here: dict[bytes, TreeEntry] = {}
     below: dict[bytes, dict[bytes, TreeEntry]] = {}
     for path, entry in files.items():
@@ -55,10 +55,10 @@ def trees_of(files: dict[bytes, TreeEntry], put: Callable[[bytes], bytes]) -> by
 
 
 def keep_copies(state: State, files: dict[bytes, TreeEntry], going_to: Record) -> Record:
-    """The caller holds the lock; the content of the files is in the store already."""
+    """Make that checkpoint. The caller holds the lock; the content of the files is in the store already."""
     store = state.objects
     root, rules = trees_of(files, store.put), store.put(state.rules().to_json())
-    store.commit()  # content first, then the record that points at it
+    store.commit()  # content first, then the record that refers to it
     code: Code = {
         "format": "objects", "tree": root.hex(), "rules": rules.hex(), "fileCount": len(files),
         "totalSize": sum(entry.size for entry in files.values()), "newBytes": 0, "uncovered": 0}

@@ -1,5 +1,5 @@
 """Names that operations left alone because they were ignored or not captured. Later operations leave them
-alone as well, until an ordinary checkpoint has captured them: an operation may take the ignore file away that
+alone as well, until an ordinary checkpoint has captured them: an operation may remove the ignore file that
 protected them."""
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class LeftAlone:
     def __init__(self, state: State, operations: Iterable[Operation]) -> None:
         self._state = state
         self._since: dict[bytes, int] = {}  # name -> the newest checkpoint when it was last left alone
-        self._wide: set[bytes] = set()  # stands for some names in it, and nobody knows which
+        self._wide: set[bytes] = set()  # directories that stand for unknown names in them
         for op in operations:
             for path in op.left_alone:
                 name = path.rstrip(b"/")
@@ -58,14 +58,15 @@ class LeftAlone:
                 with Source(self._state, record) as source:
                     entry = entry_at(source.tree, record.tree, name)
             except RewindError:
-                continue  # damaged: it captured nothing that could be brought back
+                continue  # damaged: what it captured cannot be restored
             if entry and entry.kind != UNCOVERED:
                 return True
         return False
 
 
 def _not_recorded(state: State, source: Source, path: bytes) -> Iterator[bytes]:
-    """The path itself; of a directory that the checkpoint records, what is in it and not recorded."""
+    """The path itself; for a directory of the checkpoint, the names in it that the checkpoint does not
+    have."""
     entry = entry_at(source.tree, source.record.tree, path) if path else None
     if path and (entry is None or entry.kind != DIR):
         yield path
@@ -74,7 +75,7 @@ def _not_recorded(state: State, source: Source, path: bytes) -> Iterator[bytes]:
     try:
         names = os.listdir(os.path.join(state.root, path))
     except OSError:
-        return  # gone meanwhile
+        return  # deleted meanwhile
     yield from (path + b"/" + name if path else name for name in names if name not in recorded)
 
 
@@ -85,14 +86,14 @@ def _with_parents(path: bytes) -> Iterator[bytes]:
 
 
 def names_to_note(state: State, source: Source, plan: RestorePlan) -> list[str]:
-    """What this plan leaves alone. Where that is too much for one line, directories stand for what is in
-    them: too much is left alone then, never too little."""
+    """What this plan leaves alone. If that is too much for one line, directories stand for the names in them.
+    Then too much is left alone, but never too little."""
     names = {name for kept in plan.kept if not kept.conflict and kept.reason not in (NOT_EMPTY, MOUNT_POINT)
              for name in _not_recorded(state, source, kept.path)}
     while sum(map(len, names)) > _ROOM:
         depth = max(name.rstrip(b"/").count(b"/") for name in names)
         if not depth:
-            break  # so many names at the top: there is nothing to put in their place
+            break  # too many names at the top, where no directory can stand for them
         names = {os.path.dirname(name.rstrip(b"/")) + b"/" if name.rstrip(b"/").count(b"/") == depth else name
                  for name in names}
     return sorted(os.fsdecode(name) for name in names)

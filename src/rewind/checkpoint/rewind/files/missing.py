@@ -1,4 +1,4 @@
-"""Restoring a checkpoint that is not whole: what is missing stays as it is now, and is told."""
+"""Restoring an incomplete checkpoint: what is missing stays as it is now and is reported."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from rewind.snapshot.trees.tree import DIR, MISSING, TreeEntry
 
 
 def leave_out_missing(source: Source, plan: RestorePlan) -> None:
-    """Take out of the plan what would be written and cannot be read, with all that makes room for it."""
+    """Remove from the plan what cannot be read from the store, with the changes that would make room for
+    it."""
     lost = {change.path for change in plan.changes
             if change.action == "write" and not _is_there(change, source)}
     plan.leave_out(lost)

@@ -1,6 +1,6 @@
-"""Which files another process has open for writing: it goes on writing to the old file after a restore.
+"""Which files another process has open for writing. After a restore it continues to write to the old file.
 
-Only Linux tells, and only of this user's processes.
+Only Linux tells this, and only for processes of this user.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 _PROC = b"/proc"
 _MOST_NOTES = 5
-_MOST_PROCESSES = 1000  # a hundred take some 10 ms; a remark for a person is not worth more
+_MOST_PROCESSES = 1000  # a hundred take about 10 ms, and this is only for a remark
 
 
 class OpenFile:
-    """A file of the project in the hands of a process; `mapped`: written by way of memory, which may leave
-    its times as they are."""
+    """A file that a process has open. `mapped`: it is mapped into memory, so writing may not change its
+    times."""
 
     def __init__(self, path: bytes, process: str, mapped: bool) -> None:
         self.path = path
@@ -29,7 +29,8 @@ class OpenFile:
 
 
 def open_files(root: bytes, proc: bytes = _PROC, *, only_mapped: bool = False) -> list[OpenFile]:
-    """All below `root` that another process has open for writing, or mapped; the latter in half the time."""
+    """All files below `root` that another process has open for writing or mapped. `only_mapped` takes half
+    the time."""
     top = root.rstrip(b"/") + b"/"
     found: dict[tuple[bytes, bytes], OpenFile] = {}
     for pid in _others(proc):
@@ -47,9 +48,7 @@ def open_files(root: bytes, proc: bytes = _PROC, *, only_mapped: bool = False) -
 
 
 def replaced_by(plan: RestorePlan, found: list[OpenFile]) -> list[OpenFile]:
-    """Those that the plan writes over or deletes."""
-    if not found:
-        return []
+    """The open files that the plan overwrites or deletes."""
     replaced = {change.path for change in plan.changes
                 if change.action in ("write", "delete") and change.before is not None}
     return [one for one in found if one.path in replaced]
@@ -69,7 +68,8 @@ def _others(proc: bytes) -> list[bytes]:
         found = [name for name in os.listdir(proc) if name.isdigit() and name != own]
     except OSError:
         return []
-    return sorted(found, key=int, reverse=True)[:_MOST_PROCESSES]  # the youngest are most likely at work
+    # The newest processes are most likely active.
+    return sorted(found, key=int, reverse=True)[:_MOST_PROCESSES]
 
 
 def _opened(folder: bytes, top: bytes) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""The code's part of a plan: a look at the project, and what would be written, deleted and kept."""
+"""The code's part of a plan: scans the project and says what would be written, deleted and kept."""
 
 from __future__ import annotations
 
@@ -9,13 +9,10 @@ from rewind.checkpoint.records import torn
 from rewind.checkpoint.records.source import KeptPath, Source
 from rewind.checkpoint.rewind.files import git_since, open_files
 from rewind.checkpoint.rewind.files.code_to_restore import CodeToRestore
-from rewind.checkpoint.rewind.files.file_plan import MAX_CHANGES, RestorePlan, plan_restore
+from rewind.checkpoint.rewind.files.file_plan import MAX_CHANGES, RestorePlan, RestorePlanner
 from rewind.checkpoint.rewind.files.left_alone import LeftAlone
 from rewind.checkpoint.rewind.files.missing import leave_out_missing
-from rewind.errors import (
-    PathNotFound,
-    StoreDamaged,
-)
+from rewind.errors import PathNotFound, StoreDamaged
 from rewind.snapshot.rules.rules import Rules, RuleTree
 from rewind.snapshot.scan.scan import scan
 from rewind.snapshot.scan.sqlite_files import is_journal_at
@@ -34,75 +31,78 @@ if TYPE_CHECKING:
     from rewind.snapshot.scan.build import Snapshot
     from rewind.snapshot.trees.change import Change, Trees
 
-PATIENCE = 3  # rounds of "this is not captured yet" before it is left alone
+    ScanWith = Callable[[Rules], Snapshot]  # a scan of the project under these rules
+
+PATIENCE = 3  # scans for paths that are not captured yet, before they are left alone
 
 
 def plan_code(state: State, wanted: CodeToRestore) -> tuple[RestorePlan, Snapshot]:
-    """The plan, with nothing stored and nothing locked, and the look that it is made from."""
+    """The plan and the scan that it was made from. Nothing is stored and nothing is locked."""
     with wanted.open(state) as source:
         return planned(state, wanted, source)
 
 
-def planned(state: State, wanted: CodeToRestore, source: Source) -> tuple[RestorePlan, Snapshot]:
-    """The same with the checkpoint open."""
-    def look(rules: Rules) -> Snapshot:
-        return scan(state.root, rules, state.cache, state.objects, keep=False)
-
-    plan, snapshot = look_and_plan(state, source, state.rules(), look, wanted.paths,
-                           open_files.open_files(state.root))
-    check_named(source, snapshot, wanted)
-    add_remarks(state, wanted.record, plan, snapshot)
+def planned(state: State, wanted: CodeToRestore, source: Source, scan_with: ScanWith | None = None, *,
+            only_mapped: bool = False) -> tuple[RestorePlan, Snapshot]:
+    """The same with the checkpoint open. `scan_with` may capture the project instead of only reading it.
+    `only_mapped` ignores files that other processes have open without mapping them into memory."""
+    plan, snapshot = scan_and_plan(state, source, state.rules(), scan_with or _scanner(state), wanted.paths,
+                                   open_files.open_files(state.root, only_mapped=only_mapped))
+    _check_named(source, snapshot, wanted)
+    plan.foreign = _foreign(state, plan, snapshot)
+    plan.notes += torn.restore_notes(state, source.record, plan.changes)
+    plan.notes += git_since.plan_notes(state, source.record, plan)
     return plan, snapshot
 
 
+def _scanner(state: State) -> ScanWith:
+    return lambda rules: scan(state.root, rules, state.cache, state.objects, keep=False)
+
+
 def first_that_differs(state: State, records: Iterable[Record], current: str) -> Record | None:
-    """The first of these checkpoints that going back to would change anything; one look for all. At the one
-    that we stand on, what could not be restored is no reason to try it again."""
-    rules = state.rules()
-    snapshot = scan(state.root, rules, state.cache, state.objects, keep=False)
-
-    def look(wanted: Rules) -> Snapshot:
-        if wanted is rules:
-            return snapshot
-        return scan(state.root, wanted, state.cache, state.objects, keep=False)
-
+    """The first of these checkpoints that differs from the project, found with one scan. Conflicts alone are
+    no reason to restore the checkpoint that the project stands on (`current`) again."""
+    rules, scan_with = state.rules(), _scanner(state)
+    snapshot = scan_with(rules)
     for record in records:
         if record.tree == snapshot.root:
             continue
         with Source(state, record) as source:
-            plan, _ = look_and_plan(state, source, rules, look, None)
+            plan, _ = scan_and_plan(state, source, rules,
+                                    lambda wanted: snapshot if wanted is rules else scan_with(wanted), None)
             if plan.changes or (plan.conflicts and record.name != current):
                 return record
     return None
 
 
 def unsaved(state: State, plan: RestorePlan, snapshot: Snapshot, since: Record | None) -> list[Change]:
-    """How a checkpoint differs from paths that a plan would replace."""
+    """Changes since a checkpoint that the plan would replace."""
     if not plan.changes or since is None or since.tree == snapshot.root:
         return []
     with Source(state, since) as source:
-        edits, _ = look_and_plan(state, source, state.rules(), lambda rules: snapshot, None)
+        edits, _ = scan_and_plan(state, source, state.rules(), lambda rules: snapshot, None)
     replaced = {change.path for change in plan.changes}
     return [change for change in edits.changes if change.path in replaced]
 
 
-def look_and_plan(state: State, source: Source, rules: Rules, look: Callable[[Rules], Snapshot],
-          paths: list[bytes] | None, in_use: list[OpenFile] | None = None) -> tuple[RestorePlan, Snapshot]:
-    """Look and plan until every path that the plan touches is captured, whatever the rules say. `in_use` was
-    found before: between the look and what is done about it there must be no time for others."""
+def scan_and_plan(state: State, source: Source, rules: Rules, scan_with: ScanWith, paths: list[bytes] | None,
+                  in_use: list[OpenFile] | None = None) -> tuple[RestorePlan, Snapshot]:
+    """Scan and plan until every path that the plan changes is captured, whatever the rules say. `in_use` was
+    found before, because between the scan and the restore there must be no time for other programs."""
     record = source.record
     then_rules = _rules_then(source, rules)
     for _ in range(PATIENCE):
-        snapshot = look(rules)
+        snapshot = scan_with(rules)
         source.merge_into(snapshot, rules.forced)
         wanted = _with_journals(state, source, snapshot, Paths(paths))
-        plan = plan_restore(record.name, record.tree, _trees(source, snapshot), snapshot.root, snapshot.tree,
-                            _skipped(state, source, then_rules, rules), wanted,
-                            rules.hidden - rules.places, _most_changes(record, snapshot), rules.forced,
-                            lambda path: _brought(source.leaving, path),
-                            lambda path: is_journal_at(os.path.join(state.root, path)), rules.places)
+        planner = RestorePlanner(
+            record.name, _trees(source, snapshot), snapshot.tree, _skipped(state, source, then_rules, rules),
+            wanted, hidden=rules.hidden - rules.places, most=_most_changes(record, snapshot),
+            looked_for=rules.forced, brought=lambda path: _brought(source.leaving, path),
+            is_journal=lambda path: is_journal_at(os.path.join(state.root, path)), places=rules.places)
+        plan = planner.plan_from(record.tree, snapshot.root)
         held = open_files.replaced_by(plan, in_use or [])
-        # What is written by way of memory may look as it did at the last scan: it is read all the same.
+        # A mapped file may look unchanged since the last scan, so it is read in any case.
         mapped = {one.path for one in held if one.mapped} - rules.forced
         if not plan.unknown and not mapped:
             break
@@ -129,7 +129,7 @@ def _with_journals(state: State, source: Source, snapshot: Snapshot, named: Path
 
 
 def _trees(source: Source, snapshot: Snapshot) -> Trees:
-    """The checkpoint's trees, most of which were read already for the snapshot."""
+    """The trees of the checkpoint. The snapshot has already read most of them."""
     return snapshot.tree if snapshot.reads_from(source.blobs) and not source.skip_missing else source.tree
 
 
@@ -143,7 +143,8 @@ def _rules_then(source: Source, now: Rules) -> Rules:
 
 
 def _most_changes(record: Record, snapshot: Snapshot) -> int:
-    """Every file of both sides, and room for directories: twenty forged objects can name 10 ** 20."""
+    """Every file of both sides, with room for directories. Without a limit, twenty forged objects could stand
+    for 10 ** 20 files."""
     claimed = record.code.get("fileCount")
     files = claimed if isinstance(claimed, int) and claimed > 0 else 0
     return min(MAX_CHANGES, 4 * (files + snapshot.files) + 100_000)
@@ -151,7 +152,7 @@ def _most_changes(record: Record, snapshot: Snapshot) -> int:
 
 def _skipped(state: State, source: Source, then: Rules,
              now: Rules) -> Callable[[bytes, TreeEntry, bytes], bool]:
-    """Whether the rules of then or of now ignore a path that came later."""
+    """Returns the function that says whether a path that came later is left alone."""
     def nested(folder: bytes) -> bytes | None:
         return nested_exclude(state.root, folder)
 
@@ -174,7 +175,7 @@ def _skipped(state: State, source: Source, then: Rules,
         if source.removes(path):
             return False
         if source.leaving:
-            # Taking a step back: what that step itself had brought goes again, ignored or not.
+            # When an operation is undone, what it had brought is deleted, ignored or not.
             brought = _entry_or_none(source.leaving, path)
             if brought and (brought == present or brought.kind == present.kind == DIR):
                 return False
@@ -185,8 +186,8 @@ def _skipped(state: State, source: Source, then: Rules,
 
 
 def _brought(leaving: Source | None, path: bytes) -> Iterator[bytes]:
-    """What the step that is taken back had at a path and below it: looked at although the rules of today
-    would not, or it could not be taken away again."""
+    """What the undone operation had brought to a path and below it. These paths are captured even if the
+    current rules ignore them; otherwise they could not be deleted again."""
     entry = _entry_or_none(leaving, path) if leaving else None
     if leaving is None or entry is None or entry.kind == UNCOVERED:
         return
@@ -203,29 +204,24 @@ def _entry_or_none(source: Source, path: bytes) -> TreeEntry | None:
         return None
 
 
-def check_named(source: Source, snapshot: Snapshot, wanted: CodeToRestore) -> None:
-    """A path that neither the checkpoint nor the project knows is a typing error."""
+def _check_named(source: Source, snapshot: Snapshot, wanted: CodeToRestore) -> None:
+    """Refuse a path that neither the checkpoint nor the project has: it is probably misspelled."""
     for path in Paths(wanted.paths).paths or () if wanted.named else ():
         if (entry_at(source.tree, source.record.tree, path) is None
                 and entry_at(snapshot.tree, snapshot.root, path) is None):
             raise PathNotFound(checkpoint=source.record.name, path=os.fsdecode(path))
 
 
-def add_remarks(state: State, record: Record, plan: RestorePlan, snapshot: Snapshot) -> None:
-    plan.foreign = _foreign(state, plan, snapshot)
-    plan.notes += torn.restore_notes(state, record, plan.changes)
-    plan.notes += git_since.plan_notes(state, record, plan)
-
-
 def _foreign(state: State, plan: RestorePlan, snapshot: Snapshot) -> list[bytes]:
-    """Planned paths that changed since the checkpoint that we stand on: only the backup will hold them."""
+    """Paths of the plan that changed since the checkpoint that the project stands on. Only the backup will
+    have them."""
     current = here(state)
     if not plan.changes or current is None or state.timeline.has_tree(snapshot.root):
         return []
     try:
         return sorted(_changed_since(state, current, plan, snapshot))
     except StoreDamaged:
-        return []  # a remark for the person; a damaged checkpoint must not stand in the way of a sound one
+        return []  # only a remark: a damaged checkpoint must not prevent restoring an intact one
 
 
 def _changed_since(state: State, record: Record, plan: RestorePlan, snapshot: Snapshot) -> set[bytes]:
@@ -235,8 +231,8 @@ def _changed_since(state: State, record: Record, plan: RestorePlan, snapshot: Sn
     return changed & {change.path for change in plan.changes}
 
 
-def moved_paths(shown: RestorePlan, plan: RestorePlan) -> list[bytes]:
-    """Where two plans differ."""
+def differing_paths(shown: RestorePlan, plan: RestorePlan) -> list[bytes]:
+    """The paths in which two plans differ."""
     before = {(c.action, c.path): c for c in shown.changes}
     after = {(c.action, c.path): c for c in plan.changes}
     return sorted({key[1] for key in {*before, *after} if before.get(key) != after.get(key)})

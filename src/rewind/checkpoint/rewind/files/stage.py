@@ -1,20 +1,15 @@
-"""The code's part of going back: captured, planned and staged, and then done."""
+"""Carries out the code's part of a plan: capture, plan, stage, and then write."""
 
 from __future__ import annotations
 
 from rewind.checkpoint.project.locked import release_store_lock
 from rewind.checkpoint.records.source import KeptPath, Source
-from rewind.checkpoint.rewind.files import open_files
-from rewind.checkpoint.rewind.files.code_to_restore import CodeToRestore, incomplete
+from rewind.checkpoint.rewind.files.code_to_restore import CodeToRestore, incomplete_error
 from rewind.checkpoint.rewind.files.file_plan import NOT_EMPTY, RestorePlan
 from rewind.checkpoint.rewind.files.kept_copies import StoreEverything, keep_copies, kept_note
-from rewind.checkpoint.rewind.files.plan_code import PATIENCE, add_remarks, check_named, look_and_plan
+from rewind.checkpoint.rewind.files.plan_code import PATIENCE, planned
 from rewind.checkpoint.save.capture import Draft, capture
-from rewind.errors import (
-    BackupFailed,
-    ChangedSincePlan,
-    StoreDamaged,
-)
+from rewind.errors import BackupFailed, ChangedSincePlan, StoreDamaged
 from rewind.snapshot.apply.applier import Applier
 from rewind.snapshot.rules.rules import Rules
 
@@ -30,19 +25,19 @@ NOT_AS_IT_WAS = "not-as-it-was"
 
 
 class StagedRestore:
-    """Captured, planned and staged: from here on it is one step after the other."""
+    """A restore that is captured, planned and staged, so that it only has to be carried out."""
 
     def __init__(self, source: Source, draft: Draft, plan: RestorePlan, applier: Applier) -> None:
         self.source = source
         self.draft = draft
         self.plan = plan
         self.applier = applier
-        self.kept_copy: Record | None = None  # of what was written to files while they were replaced
+        self.kept_copy: Record | None = None  # what was written to files while they were replaced
 
     def run(self, state: State, record: Record) -> list[tuple[bytes, str]]:
-        """Make the changes, and look whether each of these paths is now as the checkpoint has it; what is not
-        is returned, with the reason. All others were so when they were captured, a moment ago. What somebody
-        wrote to files while they were replaced is kept as a checkpoint of its own."""
+        """Make the changes and check that each of these paths is now as the checkpoint has it. Returns those
+        that are not, with the reason. All other paths were right when they were captured, a moment ago. What
+        another program wrote to files while they were replaced is kept as a checkpoint of its own."""
         changes = self.plan.changes
         state.objects.commit()
         with release_store_lock(state):
@@ -65,15 +60,15 @@ class StagedRestore:
 
 def stage_restore(state: State, source: Source, wanted: CodeToRestore, *, force: bool,
                   expected: Callable[[RestorePlan], None] | None, progress: Progress | None) -> StagedRestore:
-    """`expected` refuses a plan that is not the one that was shown. `force` accepts that files changed since
-    then, never that what is overwritten is in no backup: when something moves after the capture, the capture
-    is made again."""
+    """`expected` refuses a plan that differs from the one that was shown. `force` accepts that files changed
+    since then, but nothing is overwritten that is in no backup: if a file changes after the capture, the
+    capture is made again."""
     try:
         if wanted.record.code.get("lost") and not wanted.skip_missing:
             raise StoreDamaged(what=f"{wanted.record.name} is not whole")
         return _capture_and_stage(state, source, wanted, force, expected, progress)
     except StoreDamaged as error:
-        raise incomplete(state, wanted.record) or error
+        raise incomplete_error(state, wanted.record) or error
 
 
 def _capture_and_stage(state: State, source: Source, wanted: CodeToRestore, force: bool,
@@ -104,10 +99,10 @@ def _capture_and_stage(state: State, source: Source, wanted: CodeToRestore, forc
 
 def _prepare(state: State, source: Source, wanted: CodeToRestore,
              progress: Progress | None) -> tuple[Draft, RestorePlan]:
-    """One capture serves the plan and the backup, so nothing can change between the two."""
+    """The plan and the backup use the same capture, so nothing can change between them."""
     drafts: list[Draft] = []
 
-    def look(rules: Rules) -> Snapshot:
+    def scan_with(rules: Rules) -> Snapshot:
         for old in drafts:
             old.close()
         try:
@@ -116,9 +111,11 @@ def _prepare(state: State, source: Source, wanted: CodeToRestore,
             raise BackupFailed(reason=error.strerror or str(error))
         return drafts[0].snapshot
 
-    # Who has files open was said in the plan. Here it matters what may have changed without a trace.
-    plan, snapshot = look_and_plan(state, source, state.rules(), look, wanted.paths,
-                           open_files.open_files(state.root, only_mapped=True))
-    add_remarks(state, source.record, plan, snapshot)
-    check_named(source, snapshot, wanted)
+    try:
+        # The plan has already reported open files. Here only changes that leave no trace matter.
+        plan, _ = planned(state, wanted, source, scan_with, only_mapped=True)
+    except BaseException:
+        for draft in drafts:
+            draft.close()
+        raise
     return drafts[0], plan

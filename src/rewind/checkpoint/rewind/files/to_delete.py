@@ -1,4 +1,5 @@
-"""Directories that are to go, as they are on the disk: in them may lie what no tree names."""
+"""Checks directories that are to be deleted on the disk, because they may contain entries that no tree
+has."""
 
 from __future__ import annotations
 
@@ -11,8 +12,9 @@ from rewind.project_marker import IN_AGENT
 
 
 def keep_non_empty_directories(root: bytes, plan: RestorePlan) -> None:
-    """Take out of the plan the directories that hold a repository's `.git`, the state of a nested project or
-    what came this instant, and mount points. What was to take their place stays out, too."""
+    """Remove from the plan the deletion of mount points and of directories with other content: a repository's
+    `.git`, the state of a nested project, or files that were just created. Nothing can be written in their
+    place."""
     going = {c.path for c in plan.changes if c.action in ("delete", "rmdir")}
     staying: dict[bytes, str] = {}
     blocked = []
@@ -31,7 +33,7 @@ def keep_non_empty_directories(root: bytes, plan: RestorePlan) -> None:
     plan.changes = [c for c in plan.changes if not (c.action == "rmdir" and c.path in staying)]
     plan.kept += [KeptPath(path, IN_THE_WAY, conflict=True) for path in sorted(tops)]
     plan.kept += [KeptPath(path, reason) for path, reason in sorted(staying.items())
-                  if not _holds_our_marker_alone(root, path)]  # nothing to tell anybody
+                  if not _holds_our_marker_alone(root, path)]  # not worth mentioning
 
 
 def _holds_our_marker_alone(root: bytes, path: bytes) -> bool:
@@ -46,6 +48,6 @@ def _why_it_stays(root: bytes, path: bytes, going: set[bytes]) -> str:
         if os.path.ismount(place):
             return MOUNT_POINT
     except OSError:
-        return ""  # gone, or closed to us for the moment: the restore finds out
+        return ""  # deleted, or not readable at the moment: the restore reports it
     others = (name for name in names if path + b"/" + name not in going and not is_temp_name(name))
     return NOT_EMPTY if any(others) else ""

@@ -1,4 +1,5 @@
-"""Bringing a future home: what its code became, merged into the code of now, and its conversation."""
+"""Adopting a fork with a directory of its own: its changes are merged into the current code, and its
+conversation is brought here."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from rewind.transcript.read.lines import end_of_lines
 
 
 def adopted_span(state: State, name: str) -> Span:
-    """From the checkpoint that it began with to its last one. Whoever adopts it has saved it first."""
+    """From the checkpoint with which the fork began to its last one. The caller has saved the fork before."""
     lane = find_lane(state, name)
     if lane.half_made or lane.half_removed:
         check_whole(lane)
@@ -32,7 +33,7 @@ def add_conversation(state: State, found: Destination, name: str) -> None:
     with OpenPlace(state, lane) as there:
         file = session_of(there, lane)
     if file is None:
-        found.notes.append("Its conversation is gone, so only its code comes.")
+        found.notes.append("Its conversation is gone, so only its code is adopted.")
         return
     with open_conversation(file.path, file.profile) as opened:
         cut = Cut(end_of_lines(opened)).marked(opened)

@@ -1,7 +1,7 @@
-"""Taking back what a turn did, or bringing it over: the code of now, with one more change merged into it.
+"""Reverting or applying what turns did: the current code with more changes merged into it.
 
-The result is the tree of a checkpoint that is made when it is applied, so that everything else (the plan, the
-backup, the log, undo, an interruption) is as for going to any checkpoint.
+The result is the tree of a checkpoint that is made when the plan is applied. So the plan, the backup, the
+log, undo and interruptions are the same as for any checkpoint.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.rewind.files.code_to_restore import CodeToRestore
 from rewind.checkpoint.rewind.files.file_plan import RestorePlan
 from rewind.checkpoint.rewind.merge_turns.merged_source import MergedSource
-from rewind.checkpoint.rewind.merge_turns.which_spans import Merging
+from rewind.checkpoint.rewind.merge_turns.merging import Merging
 from rewind.checkpoint.rewind.target import Adopted, BroughtBack, Merge
 from rewind.checkpoint.save.capture import Draft
 from rewind.checkpoint.save.create import new_record, write_archive
@@ -28,22 +28,21 @@ from rewind.snapshot.trees.tree import CHUNKED, DIR, FILES, LINK, TreeEntry, dec
 from rewind.store.objects import ObjectStore
 from rewind.words import plural, printable
 
-RESULT = "result"  # what it is called before it is a checkpoint
+RESULT = "result"  # its name before it is a checkpoint
 _NO_ID = "0" * 64
 _NAMED = 5  # files that a sentence names
 
 
 class CodeToMerge(Merging, CodeToRestore):
-    """The code of now with some spans taken back, or brought over. `record` becomes a checkpoint in
-    `create_checkpoint`; until then it has a tree only, and that once there was a look at the project."""
+    """The current code with some spans reverted or applied. `record` becomes a checkpoint in
+    `create_checkpoint`. Until then it only has a tree, which is set after each scan of the project."""
 
     merges = True
 
     def __init__(self, state: State, target: Merge) -> None:
         CodeToRestore.__init__(self, Record({"name": RESULT, "sequence": 0, "kind": "auto", "trigger": {},
                                  "code": {"format": "objects", "tree": _NO_ID, "rules": _NO_ID}}))
-        Merging.__init__(self, target.command, _spans(state, target), target.how, target.paths,
-                         getattr(target, "parts", {}))
+        Merging.__init__(self, target, _spans(state, target))
         self.source: MergedSource | None = None
 
     def open(self, state: State) -> Source:
@@ -51,12 +50,12 @@ class CodeToMerge(Merging, CodeToRestore):
         return self.source
 
     def create_checkpoint(self, state: State, draft: Draft, plan: RestorePlan, before: str) -> None:
-        """Make it a checkpoint. The log names it next; until its operation has ended it is not `here`."""
+        """Make it a checkpoint. The log names it next. It is not `here` before the operation has ended."""
         assert self.source is not None
         store = draft.archive or state.objects
         added = store.added
         _copy(self.source, self.record.tree, store)
-        store.commit()  # content first, then the record that points at it
+        store.commit()  # content first, then the record that refers to it
         files, size = _counts(draft.snapshot, plan)
         record = new_record(state, "auto", self.title(), {
             **draft.code, "fileCount": files, "totalSize": size,
@@ -69,7 +68,7 @@ class CodeToMerge(Merging, CodeToRestore):
         self.record.data = record.data
 
     def for_agent(self, plan: RestorePlan) -> str:
-        """A note to paste into the conversation, which does not know of it."""
+        """A note to paste into the conversation, which does not mention the change."""
         changed = list(dict.fromkeys([*plan.written, *plan.deleted]))
         folders = {change.path for change in plan.changes if change.action in ("mkdir", "rmdir")}
         files = [path for path in changed if path not in folders]
@@ -89,7 +88,7 @@ class CodeToMerge(Merging, CodeToRestore):
 
 
 def _spans(state: State, target: Merge) -> list[Span]:
-    """In the order in which they are merged: taking back begins with the newest."""
+    """The spans in the order in which they are merged. Reverting begins with the newest."""
     if isinstance(target, BroughtBack):
         return [_difference(state, target)]
     if target.command == ops.REVERT:
@@ -114,7 +113,7 @@ def _difference(state: State, target: BroughtBack) -> Span:
 
 
 def _counts(snapshot: Snapshot, plan: RestorePlan) -> tuple[int, int]:
-    """How many files the result has, and their size, from what there is now and what changes."""
+    """How many files the result has and their total size, from the snapshot and the planned changes."""
     files, size = snapshot.files, snapshot.bytes
     for change in plan.changes:
         if change.action not in ("write", "delete"):
@@ -126,12 +125,12 @@ def _counts(snapshot: Snapshot, plan: RestorePlan) -> tuple[int, int]:
 
 
 def _copy(source: MergedSource, root: bytes, store: ObjectStore) -> None:
-    """Put into the store what it lacks of a tree."""
+    """Store the objects of a tree that the store does not have."""
     folders = [root]
     while folders:
         oid = folders.pop()
         if store.has(oid):
-            continue  # with all that it names
+            continue  # and everything that it refers to
         tree = source.tree(oid)
         for entry in tree.entries.values():
             if entry.kind == DIR:

@@ -1,4 +1,4 @@
-"""What merging some spans into the project gives, read like a checkpoint."""
+"""The result of merging some spans into the project, read like a checkpoint."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rewind.checkpoint.log import operations as ops
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import KeptPath, Source
-from rewind.checkpoint.rewind.merge_turns.which_spans import Merging
+from rewind.checkpoint.rewind.merge_turns.merging import Merging
 from rewind.checkpoint.select.spans import Span
 from rewind.errors import ChangedSincePlan, PathNotChanged
 from rewind.snapshot.merge.hunk_merge import HunkMerge
@@ -37,7 +37,7 @@ _NOW = "now"
 
 
 class InConflict(KeptPath):
-    """A path that both sides changed."""
+    """A path with a conflict: both sides changed it."""
 
     __slots__ = ("lines",)
 
@@ -57,8 +57,8 @@ def _lines(first: int, count: int) -> str:
 
 
 class MergedSource(Source):
-    """Reads like a checkpoint: trees and blobs of the project as it was at the last look, of the spans, and
-    what merging them made."""
+    """Reads like a checkpoint: trees and blobs of the project as it was at the last scan, of the spans, and
+    those that the merge made."""
 
     def __init__(self, state: State, record: Record, wanted: Merging) -> None:
         super().__init__(state, record)
@@ -114,10 +114,10 @@ class MergedSource(Source):
         return self.state.rules()
 
     def merge_into(self, snapshot: Snapshot, looked_for: frozenset[bytes]) -> None:
-        """Merge into the project as it is in this look."""
+        """Merge the spans into the project as it is in this scan."""
         self.snapshot = snapshot
         self.made, self.conflicts, self.settled, self.unknown = {}, [], [], {}
-        paths, touched = Paths(self.wanted.only), set()
+        paths, touched = Paths(self.wanted.target.paths), set()
         root = snapshot.root
         for span in self.wanted.spans:
             work = self._merge(span, root, paths, looked_for)
@@ -141,7 +141,7 @@ class MergedSource(Source):
         label = f"{'before' if revert else 'after'} {span.label}" + (
             f": {quoted(printable(span.prompt))}" if span.prompt else "")
         more: dict[str, Any] = {
-            "how": self.wanted.how, "labels": (_NOW, label), "paths": paths,
+            "how": self.wanted.target.how, "labels": (_NOW, label), "paths": paths,
             "gone": CHANGED_SINCE if revert else CHANGED_HERE,
             "looked_for": looked_for, "frozen": frozenset(conflict.path for conflict in self.conflicts)}
         if self.wanted.parts:
@@ -158,7 +158,7 @@ class MergedSource(Source):
         return oid
 
     def _read_ours(self, path: bytes, entry: TreeEntry) -> bytes | None:
-        """What was merged a moment ago, else the file itself if it is still what the look has seen."""
+        """The merged content, else the content of the file itself if it is still as the scan has seen it."""
         if entry.size > MOST_BYTES:
             return None
         if self._has_all(entry):
@@ -174,7 +174,7 @@ class MergedSource(Source):
         return entry.kind != CHUNKED or all(self.has(oid) for _, oid in decode_pieces(self.get(entry.ref)))
 
     def removes(self, path: bytes) -> bool:
-        """Whether it is the merge that takes a path away, so that it goes although it is ignored."""
+        """Whether the merge deletes this path, which it does even if the path is ignored."""
         return path in self.removed
 
     def settled_conflicts(self) -> list[KeptPath]:

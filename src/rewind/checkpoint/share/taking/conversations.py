@@ -12,7 +12,7 @@ from rewind.agents.profile import Profile
 from rewind.agents.registry import profile_named, session_root
 from rewind.checkpoint.conversations.bring_back import ConversationPlan, ForkPlace, make_fork, resume_command
 from rewind.checkpoint.project.state import State
-from rewind.checkpoint.rewind.effects.since import fork_was_continued
+from rewind.checkpoint.rewind.effects.continued import fork_was_continued
 from rewind.checkpoint.share.giving.mask import PROJECT, Masker
 from rewind.checkpoint.share.taking.incoming import InConversation
 from rewind.errors import RewindError

@@ -1,8 +1,9 @@
-"""Which spans are taken back or brought over, and how a person would say that."""
+"""Which spans are reverted or applied, and how that is called."""
 
 from __future__ import annotations
 
 from rewind.checkpoint.log import operations as ops
+from rewind.checkpoint.rewind.target import Merge
 from rewind.checkpoint.select.spans import Span
 from rewind.words import plural, printable, quoted
 
@@ -10,13 +11,11 @@ _DONE = {ops.REVERT: "Reverted", ops.APPLY: "Applied", ops.ADOPT: "Adopted"}
 
 
 class Merging:
-    def __init__(self, command: str, spans: list[Span], how: str, only: list[bytes] | None,
-                 parts: dict[bytes, list[str]]) -> None:
-        self.command = command
+    def __init__(self, target: Merge, spans: list[Span]) -> None:
+        self.target = target
+        self.command = target.command
         self.spans = spans
-        self.how = how
-        self.only = only
-        self.parts = parts  # hunks by path
+        self.parts: dict[bytes, list[str]] = getattr(target, "parts", {})  # hunks by path
 
     def what(self) -> str:
         """'turn 2, "Add a cache"', 'turns 2 and 4' or '2 hunks in a.py (turn 2, "Add a cache")'."""

@@ -1,4 +1,4 @@
-"""What became of a session since an operation made or rewrote it."""
+"""Whether a session was continued since an operation made or rewrote it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rewind.agents.profile import Profile
 from rewind.agents.registry import profile_named
-from rewind.checkpoint.conversations.bring_back import stamp_of
+from rewind.checkpoint.conversations.bring_back import size_and_mtime
 from rewind.checkpoint.conversations.which_session import recorded_session
 from rewind.checkpoint.project.state import State
 from rewind.errors import RewindError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def fork_was_continued(state: State, fork: Effect | KnownFork) -> bool:
-    """Whether something was said in a fork since it was made, or a client has it open."""
+    """Whether a fork was continued since it was made, or a client has it open."""
     profile, session = _profile(state, fork), str(fork.get("sessionId"))
     if is_open(profile, session, recorded_session(state, session)):
         return True
@@ -33,18 +33,19 @@ def fork_was_continued(state: State, fork: Effect | KnownFork) -> bool:
 
 
 def rewritten_session_was_continued(state: State, effect: Effect) -> bool:
-    """Whether something was said in a rewritten transcript since."""
+    """Whether a session was continued since its transcript was rewritten."""
     path, backup = str(effect.get("path")), effect.get("backup")
-    if not os.path.lexists(path) or effect.get("made") == stamp_of(path):
+    if not os.path.lexists(path) or effect.get("made") == size_and_mtime(path):
         return False
     if "made" not in effect and backup and os.path.lexists(backup):
-        # Of a process that was killed, and could not say what it made.
+        # The process was killed before it could log the size of what it wrote.
         return _said_since(path, _profile(state, effect), _as_cut(path, backup))
     return _said_since(path, _profile(state, effect), effect)
 
 
 def _as_cut(path: str, backup: str) -> Effect:
-    """A transcript that was cut begins like its backup: what follows came later, or names the leaf."""
+    """The size of a cut transcript: it begins like its backup, and what follows came later or names the
+    leaf."""
     with open_transcript(path) as file, open_transcript(backup) as whole:
         size = 0
         while True:
@@ -63,10 +64,10 @@ def _as_cut(path: str, backup: str) -> Effect:
 def _said_since(path: str, profile: Profile, made: Mapping[str, object]) -> bool:
     size, header = made.get("size"), made.get("header")
     if not isinstance(size, int) or not isinstance(header, int):
-        return True  # nobody knows: it is kept
+        return True  # not known: keep it
     try:
         with open_transcript(path) as file:
-            # Droid may have rewritten line 1 since, which moves the rest.
+            # Droid may have rewritten line 1 since, which moves the body.
             made_up_to = header_length(file) + size - header
             entries = (entry_of(event, profile) for event in events_forward(file, made_up_to))
             return size_of(file) < made_up_to or any(entry and entry.speaker for entry in entries)
