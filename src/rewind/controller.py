@@ -33,16 +33,17 @@ from rewind.checkpoint.rewind.target import (
     Reverted,
     Target,
 )
-from rewind.errors import NoParent, NotInitialised, PathNotFound, RewindError, SessionNotFound, TurnRunning
+from rewind.errors import NoParent, NotInitialised, RewindError, SessionNotFound, TurnRunning
 from rewind.paths import Project, current_dir, find_project, rewind_home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence, Set
-    from contextlib import AbstractContextManager, ExitStack
+    from contextlib import AbstractContextManager
     from typing import Any, BinaryIO
 
     from rewind.agents.registry import hooks_home
+    from rewind.checkpoint.changes.difference import Difference, Side
     from rewind.checkpoint.changes.turn_changes import ChangedFile, Changes
     from rewind.checkpoint.conversations.deleted_by_agent import KeptConversation
     from rewind.checkpoint.conversations.session_tree import SessionInfo, as_tree
@@ -121,8 +122,7 @@ if TYPE_CHECKING:
     from rewind.snapshot.trees.content import pieces_of
     from rewind.snapshot.trees.fold import fold
     from rewind.snapshot.trees.listing import entry_at, every_path
-    from rewind.snapshot.trees.tree import DIR, LINK, UNCOVERED, Tree, TreeEntry
-    from rewind.store.blobs import Blobs
+    from rewind.snapshot.trees.tree import DIR, LINK, UNCOVERED, TreeEntry
     from rewind.transcript.find import SessionFile
     from rewind.transcript.names import is_session_id
     from rewind.transcript.read.index import SessionIndex, read_index
@@ -160,6 +160,7 @@ _PASSES = {
     "rewind.checkpoint.remote.url": ("checked_url", "shown_url"),
     "rewind.checkpoint.map.session_shape": ("seconds_between",),
     "rewind.checkpoint.conversations.session_tree": ("as_tree",),
+    "rewind.checkpoint.changes.difference": ("Difference", "Side"),
     "rewind.checkpoint.map.by_session": (
         "CHECKPOINT", "EDIT", "LANE", "NOW", "OPERATION", "PROMPT", "SESSION"),
     "rewind.checkpoint.records.timeline": ("brief",),
@@ -199,61 +200,6 @@ def _load(module: str) -> object:
     """Without `importlib`, which brings `warnings` along: a twentieth of a bare start, in every command."""
     __import__(module)
     return sys.modules[module]
-
-
-class Side:
-    """One side of a comparison: a checkpoint, or the project as it is now."""
-
-    def __init__(self, name: str, root: bytes, source: Source | Snapshot, blobs: Blobs | None,
-                 folder: bytes = b"") -> None:
-        self.name = name
-        self.root = root
-        self._source = source
-        self._blobs = blobs
-        self._folder = folder
-
-    def tree(self, oid: bytes) -> Tree:
-        return self._source.tree(oid)
-
-    @property
-    def is_checkpoint(self) -> bool:
-        return self._blobs is not None
-
-    def content(self, path: bytes, entry: TreeEntry, limit: int) -> bytes | None:
-        """A file's bytes; None when they are more than `limit` or cannot be had (any more)."""
-        if entry.size > limit:
-            return None
-        if self._blobs is not None:
-            from rewind.snapshot.trees.content import whole
-
-            return whole(entry, self._blobs)
-        from rewind.snapshot.scan.live import read_live
-
-        return read_live(self._folder, path, limit)
-
-
-class Difference:
-    """Paths that differ: (path, entry before, entry after)."""
-
-    def __init__(self, old: Side, new: Side,
-                 changes: list[tuple[bytes, TreeEntry | None, TreeEntry | None]],
-                 not_captured: list[tuple[bytes, str]]) -> None:
-        self.not_captured = not_captured  # of the paths that were named, with the reason
-        self.old = old
-        self.new = new
-        self.changes = changes
-
-    @property
-    def added(self) -> list[bytes]:
-        return [path for path, old, _ in self.changes if old is None]
-
-    @property
-    def modified(self) -> list[bytes]:
-        return [path for path, old, new in self.changes if old and new]
-
-    @property
-    def deleted(self) -> list[bytes]:
-        return [path for path, _, new in self.changes if new is None]
 
 
 class Controller:
@@ -1015,28 +961,14 @@ class Controller:
 
     def look(self, progress: Progress | None = None) -> Snapshot:
         """The project as it is now, without storing anything."""
-        from rewind.snapshot.scan.scan import scan
-
-        state = self.state
-        return scan(state.root, state.rules(), state.cache, state.objects, keep=False, progress=progress)
+        return self.state.look(progress=progress)
 
     def diff(self, old: str, new: str | None = None, *, paths: list[bytes] | None = None,
              progress: Progress | None = None) -> AbstractContextManager[Difference]:
         """What differs between two checkpoints, or between one and the project as it is now."""
-        from contextlib import ExitStack, contextmanager
+        from rewind.checkpoint.changes.difference import difference
 
-        from rewind.snapshot.trees.change import Paths, differences
-
-        @contextmanager
-        def compared() -> Iterator[Difference]:
-            with ExitStack() as stack:
-                before = self._side(old, stack)
-                after = self._side(new, stack) if new else self._now(progress)
-                not_captured = _not_captured(before, after, paths)
-                found = differences(before.root, before.tree, after.root, after.tree, Paths(paths))
-                yield Difference(before, after, list(found), not_captured)
-
-        return compared()
+        return difference(self.state, self.find(old), self.find(new) if new else None, paths, progress)
 
     def ends(self, text: str) -> tuple[str, str | None] | None:
         """What to compare to see what a range did, `t2..t4` or `A..B`; None where the text is no range."""
@@ -1044,25 +976,11 @@ class Controller:
 
         return ends(self._fresh, text)
 
-    def _side(self, name: str, stack: ExitStack) -> Side:
-        record = self.find(name)
-        source = stack.enter_context(self.source(record))
-        return Side(record.name, record.tree, source, source.blobs)
-
-    def _now(self, progress: Progress | None) -> Side:
-        snapshot = self.look(progress)
-        return Side("now", snapshot.root, snapshot, None, self.state.root)
-
     def side(self, name: str | None = None) -> AbstractContextManager[Side]:
         """The tree of a checkpoint, or of the project as it is now."""
-        from contextlib import ExitStack, contextmanager
+        from rewind.checkpoint.changes.difference import side
 
-        @contextmanager
-        def opened() -> Iterator[Side]:
-            with ExitStack() as stack:
-                yield self._side(name, stack) if name else self._now(None)
-
-        return opened()
+        return side(self.state, self.find(name) if name else None)
 
     def heat(self, name: str, patience: float) -> Heat:
         """How often each file changed along the line to a checkpoint, as far as that is found in time.
@@ -1348,21 +1266,3 @@ def _project_here(home: str | None) -> Project | None:
     except OSError:
         here = None
     return here if found and here and here.state == found.state else found
-
-
-def _not_captured(before: Side, after: Side, paths: list[bytes] | None) -> list[tuple[bytes, str]]:
-    """A path that neither checkpoint holds differs from nothing, which must not look like "no change". One
-    that neither knows at all is refused."""
-    from rewind.snapshot.trees.change import Paths
-    from rewind.snapshot.trees.listing import entry_at
-    from rewind.snapshot.trees.tree import UNCOVERED
-
-    found = {}
-    for path in Paths(paths).paths or ():
-        entries = [entry_at(side.tree, side.root, path) for side in (before, after)]
-        if not any(entries):
-            raise PathNotFound(checkpoint=before.name, path=os.fsdecode(path))
-        for entry in entries:
-            if entry and entry.kind == UNCOVERED:
-                found[path] = entry.ref.decode("ascii", "replace")
-    return sorted(found.items())

@@ -22,7 +22,6 @@ from rewind.checkpoint.rewind.effects.directory import finish, inverse_effect, m
 from rewind.checkpoint.rewind.effects.kind import TRASH, UNTRASH, EffectsResult
 from rewind.errors import FutureBusy, FutureLost, WorkNotSaved
 from rewind.snapshot.git.run import Git
-from rewind.snapshot.scan.scan import scan
 from rewind.snapshot.trees.listing import uncovered
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ def unsaved_work(state: State, lane: Lane) -> str:
     """What would be lost even though a checkpoint is made first: a file that no checkpoint covers, or a
     commit on no branch. Linked paths and what can be made again do not count."""
     with OpenPlace(state, lane) as there:
-        snapshot = scan(there.root, there.rules(), there.cache, there.objects, keep=False)
+        snapshot = there.look()
         found = [path for path, _ in uncovered(snapshot.root, snapshot.tree) if is_file(there.root, path)]
     if found:
         return f"{os.fsdecode(found[0])} is in no checkpoint"

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from rewind.config.load import Settings
     from rewind.jsonfile import JsonObject
     from rewind.snapshot.rules.rules import Rules
+    from rewind.snapshot.scan.build import Progress, Snapshot
     from rewind.snapshot.scan.cache import ScanCache
     from rewind.store.objects import ObjectStore
     from rewind.transcript.find import Area
@@ -313,6 +314,12 @@ class State:
         self._objects = self._derived = self._scanned = self._timeline = None
 
     # what is protected
+
+    def look(self, rules: Rules | None = None, progress: Progress | None = None) -> Snapshot:
+        """The project as it is now, without storing anything."""
+        from rewind.snapshot.scan.scan import scan
+
+        return scan(self.root, rules or self.rules(), self.cache, self.objects, keep=False, progress=progress)
 
     def rules(self) -> Rules:
         from rewind.config.ignore_list import builtin_ignore_patterns

@@ -14,7 +14,6 @@ from rewind.checkpoint.rewind.files.left_alone import LeftAlone
 from rewind.checkpoint.rewind.files.missing import leave_out_missing
 from rewind.errors import PathNotFound, StoreDamaged
 from rewind.snapshot.rules.rules import Rules, RuleTree
-from rewind.snapshot.scan.scan import scan
 from rewind.snapshot.scan.sqlite_files import is_journal_at
 from rewind.snapshot.scan.walk import nested_exclude, read_ignore_file
 from rewind.snapshot.trees.change import Paths, differences
@@ -46,7 +45,7 @@ def planned(state: State, wanted: CodeToRestore, source: Source, scan_with: Scan
             only_mapped: bool = False) -> tuple[RestorePlan, Snapshot]:
     """The same with the checkpoint open. `scan_with` may capture the project instead of only reading it.
     `only_mapped` ignores files that other processes have open without mapping them into memory."""
-    plan, snapshot = scan_and_plan(state, source, state.rules(), scan_with or _scanner(state), wanted.paths,
+    plan, snapshot = scan_and_plan(state, source, state.rules(), scan_with or state.look, wanted.paths,
                                    open_files.open_files(state.root, only_mapped=only_mapped))
     _check_named(source, snapshot, wanted)
     plan.foreign = _foreign(state, plan, snapshot)
@@ -55,21 +54,17 @@ def planned(state: State, wanted: CodeToRestore, source: Source, scan_with: Scan
     return plan, snapshot
 
 
-def _scanner(state: State) -> ScanWith:
-    return lambda rules: scan(state.root, rules, state.cache, state.objects, keep=False)
-
-
 def first_that_differs(state: State, records: Iterable[Record], current: str) -> Record | None:
     """The first of these checkpoints that differs from the project, found with one scan. Conflicts alone are
     no reason to restore the checkpoint that the project stands on (`current`) again."""
-    rules, scan_with = state.rules(), _scanner(state)
-    snapshot = scan_with(rules)
+    rules = state.rules()
+    snapshot = state.look(rules)
     for record in records:
         if record.tree == snapshot.root:
             continue
         with Source(state, record) as source:
             plan, _ = scan_and_plan(state, source, rules,
-                                    lambda wanted: snapshot if wanted is rules else scan_with(wanted), None)
+                                    lambda wanted: snapshot if wanted is rules else state.look(wanted), None)
             if plan.changes or (plan.conflicts and record.name != current):
                 return record
     return None

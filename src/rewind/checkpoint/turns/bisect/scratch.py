@@ -15,7 +15,6 @@ from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.files.elsewhere import write_elsewhere
 from rewind.errors import LinkedInstall
-from rewind.snapshot.scan.scan import scan
 from rewind.snapshot.trees.listing import uncovered
 
 # A command makes these again. If they were linked, an older version would write into those of the project.
@@ -37,7 +36,7 @@ def to_link(state: State) -> list[bytes]:
 
 def needed(state: State) -> list[bytes]:
     """Paths in the project that no checkpoint holds and that a command may need."""
-    snapshot = scan(state.root, state.rules(), state.cache, state.objects, keep=False)
+    snapshot = state.look()
     return [path for path, _ in uncovered(snapshot.root, snapshot.tree) if _is_needed(path)]
 
 
