@@ -69,6 +69,10 @@ class RewindError(Exception):
         self.word, self.near = word, near
         return self
 
+    def sentences(self) -> str:
+        """The message and the hint, for a place that has room for one text."""
+        return f"{self.message.rstrip('.')}. {self.hint}"
+
     @property
     def code(self) -> str:
         """The class name in kebab case: the stable name of this error in JSON."""

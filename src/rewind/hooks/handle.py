@@ -5,7 +5,6 @@ Most events end without a checkpoint, so what only a checkpoint needs is importe
 
 from __future__ import annotations
 
-import errno
 import os
 import time
 
@@ -33,11 +32,7 @@ if TYPE_CHECKING:
     from rewind.jsonfile import JsonObject
     from rewind.paths import Project
 
-WARNING = "[rewind] Warning: No .agent/rewind/ found. Run 'rewind init' first."
-COPIED = ("This project is a copy, so it got a store of its own. To use the checkpoints that were copied with"
-          " it: rewind init --trust")
 _TOO_OFTEN = 3  # failures in a row, after which the person is told
-_INITIALISING = ("SessionStart", "UserPromptSubmit", "PreToolUse")
 
 
 class Outcome:
@@ -67,13 +62,20 @@ def handle(action: str, raw: bytes, environ: Mapping[str, str], *, is_own_proces
         return Outcome()
     found = _find(event, environ, home)
     settings, _ = load_usable(home, found.project.state if found.project else None)
-    if found.project is None:
-        return _unprotected(event, settings, home, environ, found, is_own_process)
-    return _Hook(event, found.project, settings, environ, found.store, is_own_process).run()
+    project, notices = found.project, []
+    if project is None:
+        from rewind.hooks.unprotected import COPIED, initialise, warning
+
+        project, reason = initialise(event, _starts(event, environ), settings, home, is_copy=found.is_copy)
+        if project is None:
+            out, err = warning(event, home, reason or found.reason)
+            return Outcome(out=out, err=err)
+        notices = [COPIED] if found.is_copy else []
+    return _Hook(event, project, settings, environ, found.store, is_own_process, notices).run()
 
 
 class _Found:
-    """The project that an event is about; or why the one that is there is not used."""
+    """The project that an event is about, or the reason why the project that is there is not used."""
 
     __slots__ = ("is_copy", "project", "reason", "store")
 
@@ -86,8 +88,8 @@ class _Found:
 
 
 def _find(event: HookEvent, environ: Mapping[str, str], home: str) -> _Found:
-    """By where the agent works now, whose work tree decides the place; then by the agent's project directory.
-    Only one that this user made."""
+    """Looks in the agent's current directory first, because its work tree decides the place, and then in the
+    agent's project directory. Only a store that this user made is used."""
     first = _Found()
     for start in _starts(event, environ):
         found = _found_at(start, home)
@@ -105,30 +107,13 @@ def _starts(event: HookEvent, environ: Mapping[str, str]) -> list[str]:
 def _found_at(start: str, home: str) -> _Found:
     try:
         project = find_project(start, home)
-        return _trusted(project) if project else _Found(reason=_lost_store(start, home))
+        if project:
+            return _trusted(project)
+        from rewind.hooks.unprotected import why_lost
+
+        return _Found(reason=why_lost(start, home))
     except RewindError as error:
-        return _Found(reason=_sentences(error))
-
-
-def _lost_store(start: str, home: str) -> str:
-    """Where the index knows the project, and its store has lost the file that says which one it is."""
-    from rewind.index import load_index
-
-    index, at = load_index(home), os.path.realpath(start)
-    while at != os.path.dirname(at):
-        known = index.at(at)
-        state = index.storage(home, known[0]) if known else ""
-        if state and os.path.isdir(state):
-            if not os.access(state, os.R_OK | os.X_OK):
-                return _not_ours(state, os.strerror(errno.EACCES))
-            return (f"{os.path.join(state, STORE_FILE)} is missing, so nothing here is protected."
-                    " Run `rewind init --trust` to make a new one; the checkpoints are kept.")
-        at = os.path.dirname(at)
-    return ""
-
-
-def _not_ours(state: str, why: str) -> str:
-    return f'Rewind cannot read {state}: {why}. Make it yours again: sudo chown -R "$(id -un)" {state}'
+        return _Found(reason=error.sentences())
 
 
 def _trusted(project: Project) -> _Found:
@@ -142,85 +127,36 @@ def _trusted(project: Project) -> _Found:
     try:
         store = jsonfile.read(project.path(STORE_FILE), 1 << 20)
     except OSError as error:
-        return _Found(reason=_not_ours(project.state, error.strerror or str(error)))
+        from rewind.hooks.unprotected import not_readable
+
+        return _Found(reason=not_readable(project.state, error.strerror or str(error)))
     store_id = "" if store is None else str(store.get("id"))
     if is_known(project.home, store_id, project):
         return _Found(project, store)
     if not store_id:
         return _Found(reason=f"{project.path(STORE_FILE)} is not readable, so nothing here is protected."
                              " Run `rewind doctor`.")
-    return _Found(reason=_sentences(StoreNotTrusted(path=project.state)),
+    return _Found(reason=StoreNotTrusted(path=project.state).sentences(),
                   is_copy=store_id in load_index(project.home).stores)
 
 
-# nothing is protected here
-
-def _unprotected(event: HookEvent, settings: Settings, home: str, environ: Mapping[str, str],
-                 found: _Found, is_own_process: bool) -> Outcome:
-    if event.name in _INITIALISING:
-        from rewind.hooks.auto_init import auto_init
-
-        try:
-            project = auto_init(_starts(event, environ), settings, home, is_copy=found.is_copy)
-        except (OSError, RewindError) as error:
-            project = None
-            found.reason = _why_not_made(error, home)
-        if project:
-            hook = _Hook(event, project, settings, environ, None, is_own_process)
-            if found.is_copy:
-                hook.notices.append(COPIED)
-            return hook.run()
-    return _tell_unprotected(event, home, found.reason)
-
-
-def _why_not_made(error: Exception, home: str) -> str:
-    if isinstance(error, OSError):
-        return (f"Rewind cannot make a store in {home}: {error.strerror or error}. Nothing here is protected."
-                " Run `rewind doctor`.")
-    return _sentences(error) if isinstance(error, RewindError) else str(error)
-
-
-def _sentences(error: RewindError) -> str:
-    return f"{error.message.rstrip('.')}. {error.hint}"
-
-
-def _tell_unprotected(event: HookEvent, home: str, reason: str) -> Outcome:
-    """Once a session: where there is a reason, to the person when it starts; else after the first edit."""
-    at_start = event.name == "SessionStart" and reason
-    after_edit = event.name == "PostToolUse" and event.tool_kind == EDIT
-    if reason and event.name in _INITIALISING:
-        write_log(home, f"{event.name}: {reason} (in {event.cwd})")
-    if not (at_start or after_edit) or not _is_first_warning(event, home, can_repeat=bool(at_start)):
-        return Outcome()
-    if at_start:
-        return Outcome(out=quickjson.dumps({"systemMessage": f"Rewind: {reason}"}))
-    return Outcome(err=f"[rewind] Warning: {reason}" if reason else WARNING)
-
-
-def _is_first_warning(event: HookEvent, home: str, can_repeat: bool) -> bool:
-    """`can_repeat`: where nothing can be noted, the start of a session says it, and edits do not."""
-    from rewind.hooks.memory.hook_files_lock import HookFilesLock
-
-    with HookFilesLock(home):
-        state = HookState(os.path.join(home, "hook-state.json"))
-        if event.session in state.warned:
-            return False
-        state.warned.append(event.session)
-        return not os.path.isdir(home) or state.save() or can_repeat
-
-
 class _Hook:
-    """An event in a project that is protected."""
+    """An event in a project that is protected. `notices`: what the person should be told once."""
 
-    def __init__(self, event: HookEvent, project: Project, settings: Settings,
-                 environ: Mapping[str, str], store: JsonObject | None, is_own_process: bool = False) -> None:
+    def __init__(self, event: HookEvent, project: Project, settings: Settings, environ: Mapping[str, str],
+                 store: JsonObject | None, is_own_process: bool, notices: list[str]) -> None:
         self.event = event
         self.project = project
         self.store = store
         self.settings = settings
         self.environ = environ
         self.is_own_process = is_own_process
-        self.notices = _settled(project, store)  # what the person should be told once
+        self.notices = notices
+        if store:
+            from rewind.checkpoint.project.identity import update_index_and_marker
+
+            said = update_index_and_marker(project, store["id"])
+            self.notices += [said] if said else []
         self.state = HookState(project.own("hook-state.json"))
         self._captured_files: list[str] = []  # files of this edit that the newest checkpoint holds
         self._keeps_count = True  # of failures, from one event to the next
@@ -453,10 +389,3 @@ class _Hook:
         from rewind.checkpoint.project.missed import sentence
 
         return f"Rewind: {sentence(missed)} Run `rewind doctor`."
-
-
-def _settled(project: Project, store: JsonObject | None) -> list[str]:
-    from rewind.checkpoint.project.identity import update_index_and_marker
-
-    said = update_index_and_marker(project, store["id"]) if store else ""
-    return [said] if said else []
