@@ -46,11 +46,11 @@ class Index:
     def roots(self, store_id: str) -> list[str]:
         """Where the store is said to be, or was once: the latest first."""
         entry = self.entry(store_id)
-        return [root for root in (_path(entry.get("root")), *texts(entry.get("also"))) if root]
+        return [root for root in (_path(entry.get("root")), *jsonfile.texts_in(entry.get("also"))) if root]
 
     def paths(self, store_id: str) -> list[str]:
         """The same, and every other path that leads there."""
-        return [*self.roots(store_id), *texts(self.entry(store_id).get("aliases"))]
+        return [*self.roots(store_id), *jsonfile.texts_in(self.entry(store_id).get("aliases"))]
 
     def at(self, path: str) -> tuple[str, str] | None:
         """(store id, place) of a path that is the top of a project or of a place."""
@@ -62,7 +62,7 @@ class Index:
         found: dict[str, tuple[str, str]] = {}
         for store_id in self.stores:  # of two for one path, the later one
             entry = self.entry(store_id)
-            for path in (*texts(entry.get("aliases")), _path(entry.get("root"))):
+            for path in (*jsonfile.texts_in(entry.get("aliases")), _path(entry.get("root"))):
                 found[path] = store_id, MAIN
             places = entry.get("places")
             for path, name in places.items() if isinstance(places, dict) else ():
@@ -101,10 +101,6 @@ def _read(path: str) -> Index:
         raise StoreDamaged(what=f"{path} is not readable",
                            hint="Move it away, then run `rewind init --trust` in each project.")
     return Index(data)
-
-
-def texts(value: Any) -> list[str]:
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
 def _path(value: Any) -> str:

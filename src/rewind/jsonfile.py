@@ -41,8 +41,13 @@ def read_or_empty(path: str, limit: int) -> JsonObject:
 
 
 def objects_in(value: object) -> list[Any]:
-    """The objects in a list that somebody else may have written; none where it is no list."""
+    """The objects in a list that somebody else may have written; none if it is not a list."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def texts_in(value: object) -> list[str]:
+    """The texts in such a list."""
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
 def write(path: str, data: Mapping[str, object], *, sync: bool = True) -> None:

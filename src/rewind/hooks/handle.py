@@ -157,7 +157,7 @@ class _Hook:
 
             said = update_index_and_marker(project, store["id"])
             self.notices += [said] if said else []
-        self.state = HookState(project.own("hook-state.json"))
+        self.state = HookState(project.place_dir)
         self._captured_files: list[str] = []  # files of this edit that the newest checkpoint holds
         self._keeps_count = True  # of failures, from one event to the next
         self._noted = False
@@ -190,7 +190,7 @@ class _Hook:
         self._noted = True
         log_for(self.project, f"{self.event.name}: {message}")
         with self._lock_files():
-            self.state = state = HookState(self.state.path)
+            self.state = state = HookState(self.project.place_dir)
             state.note_ended(pid)
             state.note_error(now(), self.event.name, message)
             state.note_missed({"at": now(), "event": self.event.name, "session": self.event.session}, reason)
@@ -231,7 +231,7 @@ class _Hook:
             self._checkpoint(decision, fresh, outside)
         elif self._captured_files:
             with self._lock_files():
-                self.state = HookState(self.state.path)
+                self.state = HookState(self.project.place_dir)
                 self._protect(self._captured_files)
                 self.state.save()
         return self._greeting()
@@ -272,7 +272,7 @@ class _Hook:
             log_for(self.project, f"{self.event.name}: {text}")
         if self.event.name != "SessionStart":
             with self._lock_files():
-                self.state = HookState(self.state.path)
+                self.state = HookState(self.project.place_dir)
                 self.state.notices += self.notices
                 self.state.save()
 
@@ -285,7 +285,7 @@ class _Hook:
             return
         from rewind.hooks.memory.session_file import SessionMemory
 
-        file = SessionMemory(self.project.own("session.json"))
+        file = SessionMemory(self.project.place_dir)
         if event.name == "SessionStart":
             self._start_session(file)
         elif event.name == "SessionEnd":
@@ -370,7 +370,7 @@ class _Hook:
     def _missing(self) -> str:
         """What has no checkpoint, and was not said yet. A success in between does not make up for it."""
         with self._lock_files():
-            self.state = state = HookState(self.state.path) if self._keeps_count else self.state
+            self.state = state = HookState(self.project.place_dir) if self._keeps_count else self.state
             last = state.errors[-1].get("message") if state.errors else "see rewind.log"
             if not self._keeps_count:
                 # No count says how often: this event has failed, and the next ones will.

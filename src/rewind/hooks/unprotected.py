@@ -88,7 +88,7 @@ def warning(event: HookEvent, home: str, reason: str) -> tuple[str, str]:
 def _is_first_warning(event: HookEvent, home: str, can_repeat: bool) -> bool:
     """`can_repeat`: the answer if it cannot be noted that this session was warned."""
     with HookFilesLock(home):
-        state = HookState(os.path.join(home, "hook-state.json"))
+        state = HookState(home)
         if event.session in state.warned:
             return False
         state.warned.append(event.session)

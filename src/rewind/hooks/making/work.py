@@ -107,7 +107,7 @@ class CheckpointJob:
     def claim_event(self) -> bool:
         """Told twice at the same moment, an event is handled once. The caller has the lock and begins now."""
         with HookFilesLock(self.project.place_dir):
-            hooks = HookState(self.project.own("hook-state.json"))
+            hooks = HookState(self.project.place_dir)
             if not hooks.claim(self.event.key()):
                 return False
             # Where nobody waits for processes that were left, each of them would stay in the system's list.
@@ -138,21 +138,21 @@ class CheckpointJob:
 
     def note_late(self, pid: int) -> None:
         """The hook goes, the work goes on: from here on `list` shows it."""
-        hooks = HookState(self.project.own("hook-state.json"))
+        hooks = HookState(self.project.place_dir)
         hooks.note_begun(self._begun(pid), late=True)
         hooks.save()
 
     def note_ended(self, pid: int) -> None:
-        hooks = HookState(self.project.own("hook-state.json"))
+        hooks = HookState(self.project.place_dir)
         hooks.note_ended(pid)
         hooks.save()
 
     def is_late(self) -> bool:
-        return HookState(self.project.own("hook-state.json")).is_late(os.getpid())
+        return HookState(self.project.place_dir).is_late(os.getpid())
 
     def note_made(self) -> bool:
         """By the process that made it, within its turn. Whether its hook had called it late."""
-        hooks = HookState(self.project.own("hook-state.json"))
+        hooks = HookState(self.project.place_dir)
         is_late = hooks.is_late(os.getpid())
         hooks.note_ended(os.getpid())
         if self._has_left:

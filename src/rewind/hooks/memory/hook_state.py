@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 from rewind import jsonfile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypedDict
+    from typing import TypedDict
 
     from rewind.checkpoint.project.missed import Begun, MissedEvent
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
         message: str
 
 FORMAT = 1
+_FILE = "hook-state.json"
 _MAX_BYTES = 1 << 20
 _MOST_SEEN = 64
 _MOST_FILES = 500
@@ -27,13 +30,16 @@ _MOST_MISSED = 200
 
 
 class HookState:
-    """Small, and never worth an error: what cannot be read begins anew, what cannot be written is lost.
+    """Small, and never worth an error: if it cannot be read it begins anew, and if it cannot be written the
+    change is lost.
 
-    Who changes it reads it anew and writes it within `HookFilesLock`: other sessions have hooks, too.
+    To change it, read it anew and save it within `HookFilesLock`, because hooks of other sessions change it
+    as well.
     """
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self, folder: str) -> None:
+        """`folder`: the directory of a place, or Rewind's home for what happens outside any project."""
+        self.folder = folder
         self.last_checkpoint = 0.0
         self.seen: list[str] = []
         self.protected: list[str] = []  # files whose bytes a checkpoint is known to hold
@@ -48,7 +54,7 @@ class HookState:
         self._load()
 
     def _load(self) -> None:
-        data = jsonfile.read_or_empty(self.path, _MAX_BYTES)
+        data = jsonfile.read_or_empty(os.path.join(self.folder, _FILE), _MAX_BYTES)
         if data.get("format") != FORMAT:
             return
         last, failures, prompts, left = (data.get(key) for key in ("lastCheckpoint", "failures", "prompts",
@@ -59,8 +65,10 @@ class HookState:
         # `prompt`, which there was before, does not say whose it is.
         self.prompts = {session: text for session, text in prompts.items() if isinstance(text, str)} \
             if isinstance(prompts, dict) else {}
-        self.seen, self.protected = _texts(data.get("seen")), _texts(data.get("protected"))
-        self.warned, self.notices = _texts(data.get("warned")), _texts(data.get("notices"))
+        self.seen = jsonfile.texts_in(data.get("seen"))
+        self.protected = jsonfile.texts_in(data.get("protected"))
+        self.warned = jsonfile.texts_in(data.get("warned"))
+        self.notices = jsonfile.texts_in(data.get("notices"))
         self.errors = jsonfile.objects_in(data.get("errors"))
         self.begun = jsonfile.objects_in(data.get("begun"))
         self.missed = jsonfile.objects_in(data.get("missed"))
@@ -73,7 +81,7 @@ class HookState:
                 "missed": self.missed[-_MOST_MISSED:], "left": self.background_pid,
                 **({"notices": self.notices[-_MOST_ERRORS:]} if self.notices else {})}
         try:
-            jsonfile.write(self.path, data, sync=False)
+            jsonfile.write(os.path.join(self.folder, _FILE), data, sync=False)
             return True
         except OSError:
             return False  # a full disk is reported by what matters, the checkpoint itself
@@ -136,7 +144,3 @@ class HookState:
         for one in found:
             one["told"] = True
         return found
-
-
-def _texts(value: Any) -> list[str]:
-    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []

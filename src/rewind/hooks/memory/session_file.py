@@ -43,10 +43,12 @@ _SHELLS = ("sh", "bash", "dash", "zsh", "ash", "busybox", "fish", "env", "timeou
 
 
 class SessionMemory:
-    def __init__(self, path: str) -> None:
-        self.path = path
+    """`folder` is the directory of the place."""
+
+    def __init__(self, folder: str) -> None:
+        self.path = os.path.join(folder, "session.json")
         self.data: JsonObject = {}
-        self._turn = HookFilesLock(os.path.dirname(path))  # other sessions write it, too
+        self._lock = HookFilesLock(folder)  # hooks of other sessions write the file as well
 
     def _load(self) -> None:
         self.data = jsonfile.read_or_empty(self.path, _MAX_BYTES)
@@ -57,21 +59,21 @@ class SessionMemory:
     def begin(self, event: HookEvent, env_file: str, environ: Mapping[str, str]) -> None:
         """A session starts or goes on: it is the latest now; a turn is not running yet."""
         client = _client(event, environ)
-        with self._turn:
+        with self._lock:
             self._load()
             self._become_latest(event, {"env_file": env_file, "client": client, "running": False,
                                         "started": now(), "ended": None})
 
     def turn(self, event: HookEvent, running: bool) -> None:
         """A turn begins or ends. The session may be new to us: Droid's start can go by unseen."""
-        with self._turn:
+        with self._lock:
             self._load()
             if self.data.get("session_id") != event.session or self.data.get("running") != running:
                 self._become_latest(event, {"running": running, "ended": None})
 
     def end(self, event: HookEvent) -> None:
         """The client is gone: nobody has this session open any more."""
-        with self._turn:
+        with self._lock:
             self._load()
             for entry in (self.data, *self._recent()):
                 if entry.get("session_id") == event.session:

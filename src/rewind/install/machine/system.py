@@ -40,9 +40,8 @@ class Notes:
     @classmethod
     def read(cls, path: str) -> Notes:
         found = jsonfile.read_or_empty(path, _MAX_BYTES)
-        made = found.get("madeDirectories")
-        texts = {one for one in made if isinstance(one, str)} if isinstance(made, list) else set()
-        return cls(str(found.get("version") or ""), str(found.get("python") or ""), texts)
+        return cls(str(found.get("version") or ""), str(found.get("python") or ""),
+                   set(jsonfile.texts_in(found.get("madeDirectories"))))
 
     def write(self, path: str) -> None:
         jsonfile.write(path, {"format": 1, "version": self.version, "python": self.python,
