@@ -1,6 +1,6 @@
-"""One event, from payload to outcome: guard, decide, checkpoint. Raises nothing that the entry must know.
+"""One event, from payload to outcome: find the project, guard, decide, checkpoint.
 
-Most events end without a checkpoint, so what only a checkpoint needs is imported where it begins.
+Most events end without a checkpoint, so what only a checkpoint needs is imported when one is made.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ _TOO_OFTEN = 3  # failures in a row, after which the person is told
 
 
 class Outcome:
-    """What the agent sees: nearly always nothing. `rest` comes last: the agent need not wait for it."""
+    """What the agent sees: nearly always nothing. `rest` is called last, and the agent does not wait for
+    it."""
 
     __slots__ = ("code", "err", "out", "rest")
 
@@ -48,10 +49,11 @@ class Outcome:
 
 
 def handle(action: str, raw: bytes, environ: Mapping[str, str], *, is_own_process: bool = False) -> Outcome:
-    """`is_own_process`: it began for this event alone, so its age is how long the agent has waited."""
+    """`is_own_process`: this process was started for the event, so its age is how long the agent has
+    waited."""
     home = rewind_home()
     try:
-        # A byte that is not UTF-8 stays what it is, as in a file's name: the right file, or none.
+        # A byte that is not UTF-8 is kept as in the name of a file, so that no other file is meant.
         payload = quickjson.loads(raw.decode("utf-8", "surrogateescape").removeprefix("\ufeff"))
     except (ValueError, RecursionError):
         write_log(home, f"{action}: the payload is not JSON")
@@ -158,8 +160,8 @@ class _Hook:
             said = update_index_and_marker(project, store["id"])
             self.notices += [said] if said else []
         self.state = HookState(project.place_dir)
-        self._captured_files: list[str] = []  # files of this edit that the newest checkpoint holds
-        self._keeps_count = True  # of failures, from one event to the next
+        self._captured_files: list[str] = []  # the files of this edit that the newest checkpoint holds
+        self._keeps_count = True  # whether the count of failures could be saved
         self._noted = False
         self._rest: Callable[[], None] | None = None
 
@@ -170,7 +172,7 @@ class _Hook:
         try:
             outcome = self._try()
         except BaseException:
-            if self._rest:  # the checkpoint is being made, whatever else went wrong
+            if self._rest:  # the checkpoint is still being made
                 self._rest()
             raise
         outcome.rest = self._rest
@@ -180,13 +182,13 @@ class _Hook:
         try:
             return self._run()
         except Exception as error:
-            # Whatever it is, the agent's turn goes on: a line in the log, and the count for SessionStart.
+            # The agent's turn goes on. The log gets a line, and the next SessionStart tells the person.
             if not self._noted:
                 self._failed(0, f"{type(error).__name__}: {error}", str(error))
             return self._greeting()
 
     def _failed(self, pid: int, message: str, reason: str) -> None:
-        """There is no checkpoint for this event, and nobody may have to find that out."""
+        """Note that this event has no checkpoint, so that the person is told."""
         self._noted = True
         log_for(self.project, f"{self.event.name}: {message}")
         with self._lock_files():
@@ -194,7 +196,7 @@ class _Hook:
             state.note_ended(pid)
             state.note_error(now(), self.event.name, message)
             state.note_missed({"at": now(), "event": self.event.name, "session": self.event.session}, reason)
-            state.forget(self.event.key())  # told again, it is tried again
+            state.forget(self.event.key())  # if the event is told again, it is tried again
             self._keeps_count = state.save()
 
     def _guard(self) -> str:
@@ -215,7 +217,7 @@ class _Hook:
             return ""
 
     def _may_be_ours(self, path: str) -> bool:
-        """Cheap, and wrong only in that it says yes too often: most edits are of a file of the project."""
+        """A quick test that may say yes too often, but never no: most edits are of a file of the project."""
         both = path + os.path.realpath(path)
         places = (os.path.realpath(self.project.state), os.path.realpath(self.project.home))
         return ".agent" in both or ".rewind" in both or any(place in both for place in places)
@@ -225,8 +227,9 @@ class _Hook:
         self._note_session()
         decision = decide(self.event, self.state, self.settings, self.settings.tier, time.time(),
                           known_session=self._is_known_session())
-        fresh = self._unprotected_files(decision)
-        outside = self._files_outside(decision)
+        fresh, outside = [], []
+        if self.event.is_coming_edit and (decision.checkpoint or decision.save_unprotected):
+            fresh, outside = self._unprotected_files(), self._files_outside(decision)
         if decision.checkpoint or fresh or outside:
             self._checkpoint(decision, fresh, outside)
         elif self._captured_files:
@@ -265,7 +268,7 @@ class _Hook:
         return HookFilesLock(self.project.place_dir)
 
     def _note_notices(self) -> None:
-        """For the next start of a session, unless this is one."""
+        """Keep them for the next start of a session, unless this is one."""
         if not self.notices:
             return
         for text in self.notices:
@@ -305,54 +308,44 @@ class _Hook:
                 log_for(self.project, f"env file: {error}")
 
     def _is_known_session(self) -> bool:
-        event = self.event
-        if event.name != "SessionStart" or event.source not in ("resume", "clear", "compact"):
+        if not self.event.continues_session:
             return False
-        from rewind.hooks.making.checkpoint import has_checkpoint
+        from rewind.hooks.already_saved import has_checkpoint
 
-        return has_checkpoint(self.project, event.session)
+        return has_checkpoint(self.project, self.event.session)
 
-    def _unprotected_files(self, decision: Decision) -> list[str]:
-        """Files that this edit is about and that no checkpoint is known to hold."""
-        event = self.event
-        if event.name != "PreToolUse" or event.tool_kind != EDIT or not (decision.checkpoint
-                                                                         or decision.save_unprotected):
-            return []
+    def _unprotected_files(self) -> list[str]:
+        """The files that this edit is about and that no checkpoint is known to hold."""
         inside = self.project.root.rstrip("/") + "/"
         named = [os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
-                 for path in event.files()]
+                 for path in self.event.files()]
         unknown = [path[len(inside):] for path in named
                    if path.startswith(inside) and path[len(inside):] not in self.state.protected
                    and os.path.lexists(path)]
         if not unknown:
             return []
-        from rewind.hooks.memory.pins import not_captured
+        from rewind.hooks.already_saved import not_captured
 
         limit = self.settings.get("ignoredFileMaxKb") * 1024
-        # A large one is pinned although it is captured: it would not be any more if git came to ignore it.
+        # A large file is pinned although it is captured: it would be left out if git began to ignore it.
         found = not_captured(self.project, unknown)
         found += [path for path in unknown if path not in found
                   and os.lstat(inside + path).st_size > limit]
-        # The others once they are captured.
         self._captured_files = [path for path in unknown if path not in found]
         return found
 
     def _files_outside(self, decision: Decision) -> list[str]:
-        """Files outside the project that this edit is about, and that the newest checkpoint has not kept."""
-        event = self.event
-        if event.name != "PreToolUse" or event.tool_kind != EDIT or not (decision.checkpoint
-                                                                         or decision.save_unprotected):
-            return []
+        """The files outside the project that this edit is about and that the newest checkpoint lacks."""
         inside = self.project.root.rstrip("/") + "/"
-        named = [path for path in map(os.path.realpath, event.files()) if not path.startswith(inside)]
+        named = [path for path in map(os.path.realpath, self.event.files()) if not path.startswith(inside)]
         if not named:
             return []
-        from rewind.hooks.outside import outside_files_to_keep
+        from rewind.hooks.already_saved import outside_files_to_keep
 
         return outside_files_to_keep(self.project, named, anyway=decision.checkpoint)
 
     def _greeting(self) -> Outcome:
-        """At a session's start: that something is wrong, for the person; and a line for the agent."""
+        """At the start of a session: what is wrong, for the person, and a line for the agent."""
         if self.event.name != "SessionStart":
             return Outcome()
         said: dict[str, object] = {}
@@ -368,16 +361,16 @@ class _Hook:
         return Outcome(out=quickjson.dumps(said)) if said else Outcome()
 
     def _missing(self) -> str:
-        """What has no checkpoint, and was not said yet. A success in between does not make up for it."""
+        """Which events have no checkpoint, if the person was not told yet, even if later events have one."""
         with self._lock_files():
             self.state = state = HookState(self.project.place_dir) if self._keeps_count else self.state
             last = state.errors[-1].get("message") if state.errors else "see rewind.log"
             if not self._keeps_count:
-                # No count says how often: this event has failed, and the next ones will.
+                # There is no count of failures. This event has failed, and the next ones will.
                 return ("Rewind cannot write its state, so it makes no checkpoints here"
                         f" ({last}). Run `rewind doctor`.")
             state.note_killed()
-            missed = state.take_unreported(leave=int(self._noted))  # of this very event, the next start tells
+            missed = state.take_unreported(leave=int(self._noted))  # the next start tells about this event
             if missed or state.notices:
                 state.notices = []
                 state.save()

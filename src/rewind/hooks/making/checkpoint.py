@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from rewind.checkpoint.save.capture import Draft
     from rewind.hooks.making.queue import Queue
     from rewind.hooks.making.work import CheckpointJob
-    from rewind.paths import Project
     from rewind.transcript.find import SessionFile
 
 
@@ -192,11 +191,3 @@ def _session(profile: Profile, path: str) -> SessionFile | None:
     from rewind.transcript.find import SessionFile
 
     return SessionFile(path, profile, info)
-
-
-def has_checkpoint(project: Project, session: str) -> bool:
-    state = State(project, forgiving=True)
-    try:
-        return any(record.session == session for record in state.timeline.all())
-    finally:
-        state.close()
