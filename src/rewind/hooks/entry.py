@@ -1,4 +1,4 @@
-"""A hook from standard input to exit status. Whatever goes wrong, the agent's turn goes on."""
+"""A hook, from standard input to exit status. Whatever goes wrong, the agent's turn goes on."""
 
 from __future__ import annotations
 
@@ -33,20 +33,13 @@ def run(argv: list[str], *, is_own_process: bool = False) -> int:
                 outcome.rest()
         return outcome.code
     except BaseException as error:
-        # 1 where nothing could be logged: the shim then writes the line, and exits with 0 all the same.
+        # If nothing could be logged, 1 makes the script write the line. It exits with 0 in any case.
         return 0 if _log(f"{action}: {type(error).__name__}: {error}") else 1
 
 
 def _read() -> bytes:
-    pieces = []
-    left = _MAX_BYTES
-    while left > 0:
-        piece = os.read(0, min(left, 1 << 20))
-        if not piece:
-            break
-        pieces.append(piece)
-        left -= len(piece)
-    return b"".join(pieces)
+    with open(0, "rb", closefd=False) as file:
+        return file.read(_MAX_BYTES)
 
 
 def _tell(text: str) -> None:
@@ -65,4 +58,4 @@ def _log(text: str) -> bool:
         write_log(rewind_home(), text)
         return True
     except BaseException:
-        return False  # a library that is half there cannot even do this
+        return False  # half of the library may be missing

@@ -1,4 +1,4 @@
-"""`hook-state.json`: when the last checkpoint was, which events were seen, what went wrong."""
+"""`hook-state.json`: when the last checkpoint was made, which events were seen, what went wrong."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.project.missed import Begun, MissedEvent
 
     class Failure(TypedDict, total=False):
-        """An event whose checkpoint failed; where it was read, any member may be of another type."""
+        """An event whose checkpoint failed. In a file that was read, any member may have another type."""
 
         at: str
         action: str
@@ -46,7 +46,7 @@ class HookState:
         self.failures = 0  # in a row
         self.errors: list[Failure] = []
         self.warned: list[str] = []  # sessions that were told that nothing is protected
-        self.prompts: dict[str, str] = {}  # by session: of its latest turn
+        self.prompts: dict[str, str] = {}  # the latest prompt of each session
         self.begun: list[Begun] = []  # checkpoints that a process is making now
         self.background_pid = 0  # the latest process that went on after its hook
         self.notices: list[str] = []  # what the next start of a session tells the person
@@ -62,7 +62,7 @@ class HookState:
         self.last_checkpoint = float(last) if isinstance(last, (int, float)) else 0.0
         self.failures = failures if isinstance(failures, int) else 0
         self.background_pid = left if isinstance(left, int) else 0
-        # `prompt`, which there was before, does not say whose it is.
+        # Earlier versions wrote `prompt`, which does not say of which session it is.
         self.prompts = {session: text for session, text in prompts.items() if isinstance(text, str)} \
             if isinstance(prompts, dict) else {}
         self.seen = jsonfile.texts_in(data.get("seen"))
@@ -87,7 +87,7 @@ class HookState:
             return False  # a full disk is reported by what matters, the checkpoint itself
 
     def note_prompt(self, session: str, text: str) -> None:
-        self.prompts.pop(session, None)  # the latest stand last
+        self.prompts.pop(session, None)  # the latest comes last
         self.prompts[session] = text
 
     def forget(self, key: str) -> None:
@@ -100,14 +100,14 @@ class HookState:
     # what became of each checkpoint
 
     def note_begun(self, entry: Begun, *, late: bool = False) -> None:
-        """A process begins to make a checkpoint; `late`: its hook waits for it no longer."""
+        """A process begins to make a checkpoint. `late`: its hook does not wait for it any more."""
         late = late or self.is_late(entry["pid"])
         self.note_ended(entry["pid"])
         self.note_killed()
         self.begun.append({**entry, "late": late})
 
     def claim(self, key: str) -> bool:
-        """False where this event was seen before."""
+        """False if this event was seen before."""
         if key and key in self.seen:
             return False
         if key:
@@ -115,7 +115,7 @@ class HookState:
         return True
 
     def note_killed(self) -> None:
-        """What a process has begun that is dead by now was never made."""
+        """A checkpoint was never made if the process that began it is dead."""
         if not self.begun:
             return
         from rewind.checkpoint.project.missed import KILLED, is_alive
@@ -128,7 +128,7 @@ class HookState:
                 self.note_missed(one, KILLED)
 
     def note_ended(self, pid: int) -> None:
-        """Made or not, it is over."""
+        """This process does not make a checkpoint any more, whether it has made it or not."""
         self.begun = [one for one in self.begun if one.get("pid") != pid]
 
     def is_late(self, pid: int) -> bool:
@@ -139,7 +139,8 @@ class HookState:
                             "session": event.get("session"), "reason": reason[:200]})
 
     def take_unreported(self, leave: int = 0) -> list[MissedEvent]:
-        """What is missing and was not said yet, without so many of the last; from here on it was."""
+        """Missed events that the person was not told about, except for the last `leave`. From now on they
+        count as told."""
         found = [one for one in self.missed[:len(self.missed) - leave] if one.get("told") is not True]
         for one in found:
             one["told"] = True
