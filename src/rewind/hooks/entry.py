@@ -38,8 +38,15 @@ def run(argv: list[str], *, is_own_process: bool = False) -> int:
 
 
 def _read() -> bytes:
-    with open(0, "rb", closefd=False) as file:
-        return file.read(_MAX_BYTES)
+    pieces = []
+    left = _MAX_BYTES
+    while left > 0:
+        piece = os.read(0, min(left, 1 << 20))
+        if not piece:
+            break
+        pieces.append(piece)
+        left -= len(piece)
+    return b"".join(pieces)
 
 
 def _tell(text: str) -> None:
