@@ -1,4 +1,4 @@
-"""The project's store: can it be written, are checkpoints gone, is it too large, would a build include it?"""
+"""The project's store: is it writable and complete, is it too large, would a build include it?"""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def check_store(state: State) -> Iterator[Finding]:
 
 
 def errors_as_findings(found: Iterator[Finding]) -> Iterator[Finding]:
-    """A store that cannot be read is a finding, and the other checks are still made."""
+    """If the store cannot be read, report it as a finding and go on with the other checks."""
     try:
         yield from found
     except RewindError as error:
@@ -49,7 +49,7 @@ def _vanished(state: State) -> Iterator[Finding]:
 
 
 def _packers(state: State) -> Iterator[Finding]:
-    """Builds that would take the checkpoints along, with the secrets in them."""
+    """Builds that would include the checkpoints, with the secrets in them."""
     if state.project.mode != "project":
         return
     for what, file in unprotected_builds(state.project.main):
