@@ -1,4 +1,4 @@
-"""The application: the page, what it reads, and its WebSocket, behind the door of `security.py`."""
+"""The application: the page, what it reads, and its WebSocket, all of it behind `security.py`."""
 
 from __future__ import annotations
 
@@ -76,10 +76,8 @@ def make_app(runner: JobRunner, token: str, port: int) -> AccessMiddleware:
 
 def _answering(hub: Hub, read: Read) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
-        values: dict[str, list[str]] = {}
-        for key, value in request.query_params.multi_items():
-            values.setdefault(key, []).append(value)
-        query = Query(request.path_params, values)
+        given = request.query_params
+        query = Query(request.path_params, {key: given.getlist(key) for key in given})
         try:
             answered = await hub.runner.run(lambda controller: read(controller, query))
             hub.note_sent(answered)
