@@ -1,4 +1,4 @@
-"""What the page asks for by GET. Each function takes a controller and the checked values of the request."""
+"""The answers to GET requests. Each function takes a controller and the checked values of the request."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from rewind.transcript.turns.turn_pages import Match
     from rewind.web.reads import answers, parts
 
-_FROM_THE_END = -1_000_000_000  # a number below 0 counts from there
+_FROM_THE_END = -1_000_000_000  # a negative number counts from the end
 _MOST_TURNS = 100
 _MOST_OUTLINED = 1000
 _MOST_CHECKPOINTS = 500
 _LONGEST_SEARCH = 200
 _LONGEST_BLOCK = 1 << 20
-_AROUND = 10  # checkpoints that are shown behind the one that was asked for
+_AROUND = 10  # checkpoints that are shown after the one that was asked for
 
 
 def project(controller: Controller, query: Query | None = None) -> answers.Project:
@@ -68,7 +68,7 @@ def sessions(controller: Controller, query: Query) -> answers.Sessions:
 
 
 def graph(controller: Controller, query: Query) -> answers.Graph:
-    """What the sessions' own list does not tell of how they part."""
+    """What the list of sessions does not tell about how they branch."""
     infos = controller.sessions()
     rewinds, at = controller.native_rewinds(infos), controller.turn_of_current_code(infos)
     return {"here": {"sessionId": at[0], "turn": at[1]} if at else None,
@@ -93,13 +93,14 @@ def turns(controller: Controller, query: Query) -> answers.TurnPage:
 
 
 def last_turns(controller: Controller, session: str) -> answers.TurnPage:
-    """The last two, as a page that follows the session gets them: what the one before changed is known when
-    the next begins."""
+    """The last two turns, for a page that follows the session. Two, because the changes of a turn are known
+    when the next turn begins."""
     return _turns(controller, session, -2, 2, True)
 
 
 def _turns(controller: Controller, session: str, start: int, count: int, rendered: bool) -> answers.TurnPage:
-    # Asked before and after they are read: either may be why they say that they cannot be rewound to.
+    # Asked before and after reading: the session may be busy at either time, and then no turn can be rewound
+    # to.
     before = controller.is_busy(session)
     page = controller.turns(session, start, count)
     return {"sessionId": session, "total": page.total, "from": page.first,
@@ -108,12 +109,12 @@ def _turns(controller: Controller, session: str, start: int, count: int, rendere
 
 
 def _rendered(query: Query) -> bool:
-    """Whether texts are wanted as HTML, and tools without what they were given and said."""
+    """Whether the page wants texts as HTML, and tools without their input and output."""
     return query.choice("render", ("text", "html")) == "html"
 
 
 def block(controller: Controller, query: Query) -> answers.OneBlock:
-    """One block of a turn with all that was said in it."""
+    """One block of a turn, with its whole text."""
     said = controller.said(query.session, query.place("n"), _LONGEST_BLOCK)
     at = query.place("block", low=0)
     if said is None or at >= len(said.blocks):
@@ -150,9 +151,9 @@ def _start(query: Query, total: int) -> int:
     return max(1, total + 1 + start if start < 0 else start)
 
 
-_FIGURES: dict[str, dict[int, TurnFigures]] = {}  # session -> what was read of its turns
+_FIGURES: dict[str, dict[int, TurnFigures]] = {}  # session -> what was read about its turns
 _MOST_REMEMBERED = 20
-_PATIENCE = 1.5  # seconds in which changes are counted; the page asks again for the rest
+_PATIENCE = 1.5  # seconds for counting changes; the page asks again for the rest
 
 
 def shape(controller: Controller, query: Query) -> answers.SessionShape:
@@ -185,12 +186,12 @@ def _match(found: Match) -> parts.Match:
     return {"turn": found.turn, "where": found.where, "snippet": found.snippet, "block": found.block}
 
 
-_MOST_FOUND = 20  # of one session
-_LOOKING = 4.0  # seconds
+_MOST_FOUND = 20  # matches in one session
+_LOOKING = 4.0  # seconds for the whole search
 
 
 def find(controller: Controller, query: Query) -> answers.Found:
-    """In all sessions, the latest first: what was said, and which files turns touched."""
+    """Search all sessions, the latest first: what was said, and the names of changed files."""
     text = _wanted(query)
     found: list[answers.SessionMatches] = []
     until, more, complete = time.monotonic() + _LOOKING, False, True
@@ -203,7 +204,7 @@ def find(controller: Controller, query: Query) -> answers.Found:
         said, rest = controller.search(info.session_id, text)
         touched, counted = _touched(controller, info.session_id, text)
         complete = complete and counted
-        # What a fork has from its parent is found there.
+        # Turns that a fork copied from its parent are found in the parent.
         copied = (info.rewind_from_turn or 0) if info.parent in known else 0
         matches = [one for one in (*touched, *map(_match, said)) if one["turn"] > copied]
         more = more or rest or len(matches) > _MOST_FOUND
@@ -213,7 +214,7 @@ def find(controller: Controller, query: Query) -> answers.Found:
 
 
 def _touched(controller: Controller, session: str, text: str) -> tuple[list[parts.Match], bool]:
-    """Files with such a name that turns changed, and whether all turns are counted by now."""
+    """Changed files whose path contains the text, and whether all turns are counted by now."""
     wanted = text.casefold()
     shape = controller.shape(session, _known(session), _PATIENCE)
     found: list[parts.Match] = [
@@ -224,7 +225,7 @@ def _touched(controller: Controller, session: str, text: str) -> tuple[list[part
 
 
 def future(controller: Controller, query: Query) -> answers.Future:
-    """The parent's turns after the cut, counted from 1 there."""
+    """The parent's turns after the cut, counted from 1."""
     info = _info(controller, query.session)
     parents = {one.session_id: one for one in controller.sessions()}
     parent = parents.get(info.parent or "")
@@ -257,7 +258,7 @@ def _side(controller: Controller, query: Query, info: SessionInfo, page: TurnPag
 
 
 def _code_of_both(found: Compared) -> answers.CodeOfBoth:
-    """A side without a checkpoint is null, and then so are the lists: nobody knows."""
+    """A side without a checkpoint is null. Then the lists are null as well, because they are not known."""
     a, b = (record.name if record else None for record in (found.code_a, found.code_b))
     if found.changes is None:
         return {"a": a, "b": b, "added": None, "addedCount": None, "modified": None, "modifiedCount": None,
@@ -275,7 +276,7 @@ def checkpoints(controller: Controller, query: Query) -> answers.Checkpoints:
     count = query.number("count", 50, low=1, high=_MOST_CHECKPOINTS)
     found = [r for r in records if not before or r.sequence < before]
     upto = query.text("upto", 100)
-    if upto:  # as many as it takes to show that one
+    if upto:  # as many checkpoints as it takes to reach that one
         at = next((n for n, r in enumerate(found) if r.name == query.a_checkpoint(upto)), 0)
         count = max(count, at + _AROUND)
     wanted = query.choice("changes", ("no", "yes")) == "yes"

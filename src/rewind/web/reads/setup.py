@@ -1,4 +1,4 @@
-"""Which agents are there, and whether they call Rewind: what matters before the first session."""
+"""Which agents are there, and whether they call Rewind. The page shows this before the first session."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def setup(controller: Controller, query: Query) -> answers.Setup:
 
 
 def _hooks(profile: Profile, root: str) -> str:
-    """registered, off (the person turned all hooks off), missing, or unknown: its settings cannot be read."""
+    """`registered`, `off` (all hooks are turned off), `missing`, or `unknown` (settings that cannot be
+    read)."""
     try:
         if any(is_disabled(profile, project=scope) for scope in (None, root)):
             return "off"

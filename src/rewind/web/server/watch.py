@@ -1,4 +1,4 @@
-"""Looks now and then whether something changed on the disk, and says what, for open pages to show it."""
+"""Looks for changes on the disk from time to time, so that open pages show them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rewind.web.writes.answers import ProjectRead, Push
 
 _PROJECT_FILES = ("operations.jsonl", "config.json")
-_BRANCH_FILES = ("branches.json", "operations.jsonl", "config.json")  # all that a session is shown by
+_BRANCH_FILES = ("branches.json", "operations.jsonl", "config.json")  # what the list of sessions depends on
 
 
 class WatchedState:
@@ -32,12 +32,12 @@ class WatchedState:
         self.checkpoints = controller.extent()
         self.project = [_stamp(controller.project.path(name)) for name in _PROJECT_FILES]
         self.project.append(_stamp(controller.project.own("session.json")))
-        # A process that is killed changes no file any more, but lets go of the lock.
+        # A process that is killed changes no file, but releases the lock.
         self.interrupted = interrupted(controller) is not None
 
 
 def _project(controller: Controller) -> ProjectRead:
-    """So that a page need not ask; where it cannot be read, the page that asks is told why."""
+    """The project, so that the page need not ask. If it cannot be read, the page asks and gets the error."""
     try:
         return {"project": project(controller)}
     except RewindError:
@@ -61,7 +61,7 @@ class Watch:
         self._telling = threading.Lock()
 
     def note_sent(self, sessions: list[Session]) -> None:
-        """What a page was told between two looks may be over by the second, which then sees no change."""
+        """Note what a page was sent between two looks: if it is over by the second look, that is a change."""
         with self._telling:
             self._sent.update({one["sessionId"]: (one["running"], one["busy"]) for one in sessions})
 
@@ -73,7 +73,7 @@ class Watch:
             before.alive.update(sent)
         events = self._since(controller, before, now) if before else []
         self.note_sent([event["session"] for event in events if event["event"] == "session_updated"])
-        self._last = now  # not before: what a failed look did not tell, the next one does
+        self._last = now  # only here: if this look fails, the next one reports its changes
         return events
 
     def _since(self, controller: Controller, before: WatchedState, now: WatchedState) -> list[Push]:
@@ -98,7 +98,7 @@ class Watch:
             except RewindError:
                 continue
             if now.sessions[info.session_id] != before.sessions[info.session_id]:
-                # Also while the last turn grows: a page that shows it reads it again.
+                # This is also pushed while the last turn grows, so that a page that shows it reads it again.
                 events.append({"event": "turns_added", "sessionId": info.session_id,
                                "total": len(info.turns)})
         return events
