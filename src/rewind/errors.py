@@ -60,12 +60,12 @@ class RewindError(Exception):
         self.fields = fields
         self.message = (self.__doc__ or "").format(message=message, **fields)
         self.hint = type(self).hint.format(**fields) if hint is None else hint
-        self.word = ""  # what was typed,
-        self.near: list[tuple[str, str]] = []  # and what may have been meant: (selector, what it is)
+        self.word = ""  # what was typed
+        self.near: list[tuple[str, str]] = []  # what may have been meant: (selector, what it is)
         super().__init__(self.message)
 
     def near_to(self, word: str, near: list[tuple[str, str]]) -> RewindError:
-        """The interface shows these as commands to copy. Returns itself, to be raised."""
+        """Add suggestions, which the interface shows as commands to copy. Returns the error itself."""
         self.word, self.near = word, near
         return self
 

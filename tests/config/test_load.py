@@ -182,7 +182,7 @@ def test_broken_json_is_named_with_line_and_column(place: Place) -> None:
     ('{"maxFileSizeMb": ' + "9" * 900_000 + "}", "a number of 900000 digits is too long."),
     ('{"x": ' * 100_000 + "1" + "}" * 100_000, "is nested too deeply."),
     ("[" * 1_000_000, "is nested too deeply."),
-    ('{"x": "' + "y" * (1 << 20) + '"}', "at most 1048576 make sense."),
+    ('{"x": "' + "y" * (1 << 20) + '"}', "at most 1048576 are read."),
 ])
 @pytest.mark.parametrize("whose", ["user", "project"])
 def test_hostile_or_careless_content_gives_one_sentence(

@@ -1,6 +1,6 @@
 """Reading a JSON object from a file that a person, or a stranger, has written.
 
-Bounded and strict: whatever is wrong becomes one sentence that names the file.
+It is strict and has limits. Every problem becomes one sentence that names the file.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from rewind.jsonfile import JsonObject
 
 SIZE_LIMIT = 1 << 20
-_MARK = "\ufeff"  # which some editors put at the beginning
-NUMBER_LIMIT = 64  # digits; before 3.11 Python takes quadratic time for a number of a million
+_MARK = "\ufeff"  # some editors put it at the beginning
+NUMBER_LIMIT = 64  # digits; before Python 3.11, reading a number takes quadratic time
 
 
 class _Refused(ValueError):
-    """Valid JSON that is refused all the same."""
+    """Valid JSON that is refused nevertheless."""
 
 
 def invalid(file: str, *problems: str, hint: str | None = None) -> ConfigInvalid:
@@ -35,7 +35,7 @@ def invalid(file: str, *problems: str, hint: str | None = None) -> ConfigInvalid
 
 
 def read_object(file: str, *, follow: bool) -> JsonObject:
-    """The object in `file`, {} when there is no such file. `follow`: it may be a symbolic link."""
+    """The object in `file`, or {} if there is no such file. `follow`: it may be a symbolic link."""
     try:
         data = read_bounded(os.path.realpath(file) if follow else file, SIZE_LIMIT)
     except FileNotFoundError:
@@ -72,7 +72,7 @@ def _parse(file: str, data: bytes) -> Any:
 
 
 def _where(file: str, data: bytes) -> str:
-    """What is wrong with text that is not JSON: slower to load, and only now needed."""
+    """What is wrong with text that is not JSON. This imports `json`, which takes time."""
     import json
 
     try:

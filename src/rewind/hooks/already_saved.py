@@ -1,5 +1,4 @@
-"""What the checkpoints hold already: a conversation, a file that an edit is about, a file outside the
-project."""
+"""What the checkpoints hold already: a conversation, a file of the project, a file outside the project."""
 
 from __future__ import annotations
 

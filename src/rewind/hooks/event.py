@@ -78,8 +78,7 @@ class HookEvent:
     @property
     def is_machine_prompt(self) -> bool:
         """A background task reports through the same event as a person's prompt, and a subagent gets its task
-        through it. Other texts that the client writes itself never come this way: a person has pasted
-        them."""
+        through it. Other texts that the client writes never come this way: a person has pasted them."""
         rule = self.profile.prompt
         starts = tuple(rule.get("notices", rule["refuseStarts"]))
         return bool(self.subagent) or self.prompt.lstrip().startswith(starts)
@@ -119,8 +118,7 @@ class HookEvent:
         return f"{crc32(quickjson.dumps(self._data, sort_keys=True).encode()):08x}"
 
     def trigger(self) -> Trigger:
-        """For the checkpoint's record: the event, and the ids by which its place in the transcript is
-        found."""
+        """For the checkpoint's record: the event, and the ids that lead to its place in the transcript."""
         files = self.files() if self.tool_kind == EDIT else []
         found = {"event": self.name, "tool": self.tool, "file": files[0] if files else "",
                  "session": self.session, "promptId": self.prompt_id, "messageId": self.message_id,

@@ -36,8 +36,7 @@ _TOO_OFTEN = 3  # failures in a row, after which the person is told
 
 
 class Outcome:
-    """What the agent sees: nearly always nothing. `rest` is called last, and the agent does not wait for
-    it."""
+    """What the agent sees: nearly always nothing. `rest` is called last, without the agent waiting."""
 
     __slots__ = ("code", "err", "out", "rest")
 
@@ -49,8 +48,7 @@ class Outcome:
 
 
 def handle(action: str, raw: bytes, environ: Mapping[str, str], *, is_own_process: bool = False) -> Outcome:
-    """`is_own_process`: this process was started for the event, so its age is how long the agent has
-    waited."""
+    """`is_own_process`: this process was started for the event, and the agent waits since then."""
     home = rewind_home()
     try:
         # A byte that is not UTF-8 is kept as in the name of a file, so that no other file is meant.

@@ -128,8 +128,7 @@ class _SharedScan:
             first.moment.end_at(min([first.moment.until, *(one.until for one in self._others)]))
 
     def record_others(self, draft: Draft) -> None:
-        """The scan counts for every hook that has waited until its end, and for all that are as late as the
-        first one."""
+        """The scan counts for each hook that waited until its end, and for those as late as the first one."""
         done = [self.first] if isinstance(self.first, Request) else []
         others = self._others_covered()
         if not done and not others:

@@ -96,8 +96,7 @@ class SessionMemory:
 
 
 def _client(event: HookEvent, environ: Mapping[str, str]) -> Client | None:
-    """The process that runs the session: the one that the agent names, else our first ancestor that is no
-    shell."""
+    """The process that runs the session: the agent may name it; else it is our first ancestor but a shell."""
     named = environ.get(event.profile.environment["pid"] or "") or ""
     is_number = named.isascii() and named.isdigit() and len(named) < 10
     pid = int(named) if is_number else _first_no_shell(os.getppid())

@@ -30,8 +30,7 @@ MARK = "smart-checkpoint"
 EVENTS = ("SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop")
 
 # The order of the keys in our hooks says what was there before, but empty. Unlike the layout, it survives
-# when a client rewrites the file. In any other order nothing was there, and what is empty without ours is
-# removed.
+# when a client rewrites the file. In any other order, nothing was there: what is empty without ours goes.
 _PLAIN = ("type", "command", "timeout")
 _FILE_WAS_EMPTY = ("type", "timeout", "command")
 _HOOKS_WERE_EMPTY = ("command", "type", "timeout")

@@ -149,8 +149,7 @@ def install(plan: Plan, program: str = "", say: Say = lambda text: None) -> Inst
 
 
 def _put(plan: Plan, done: Installed) -> str | None:
-    """Put the library and the scripts in place. Returns the version that was used before, if it was
-    another."""
+    """Put the library and the scripts in place. Returns the previous version, if it was another one."""
     system = plan.system
     paths = read_script_paths(system.shim) or read_script_paths(system.program)
     before = paths.library if paths else None

@@ -141,8 +141,7 @@ def _agents(home: str) -> list[Profile]:
     try:
         found = profiles(home)
     except ProfileInvalid:
-        # A broken profile of the user must not prevent this. `system` has no profiles, so Rewind's own are
-        # used.
+        # A broken profile of the user must not prevent this. `system` has no profiles, so ours are used.
         found = profiles(os.path.join(home, "system"))
     return [profile for profile in found if profile.registration]
 

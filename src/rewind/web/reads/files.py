@@ -1,5 +1,4 @@
-"""The files at any point: the tree, with how often each file changed, one file's history, and who wrote
-it."""
+"""The files at any point: the tree with counts of changes, the history of a file, and who wrote its lines."""
 
 from __future__ import annotations
 

@@ -99,8 +99,7 @@ def last_turns(controller: Controller, session: str) -> answers.TurnPage:
 
 
 def _turns(controller: Controller, session: str, start: int, count: int, rendered: bool) -> answers.TurnPage:
-    # Asked before and after reading: the session may be busy at either time, and then no turn can be rewound
-    # to.
+    # Asked before and after reading: if the session is busy at either time, no turn can be rewound to.
     before = controller.is_busy(session)
     page = controller.turns(session, start, count)
     return {"sessionId": session, "total": page.total, "from": page.first,

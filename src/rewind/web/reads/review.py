@@ -1,5 +1,4 @@
-"""All changes between two points: of a turn, of several turns, between checkpoints, or between one and
-now."""
+"""All changes between two points: of turns, between two checkpoints, or between a checkpoint and now."""
 
 from __future__ import annotations
 

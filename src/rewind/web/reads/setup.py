@@ -28,8 +28,7 @@ def setup(controller: Controller, query: Query) -> answers.Setup:
 
 
 def _hooks(profile: Profile, root: str) -> str:
-    """`registered`, `off` (all hooks are turned off), `missing`, or `unknown` (settings that cannot be
-    read)."""
+    """`registered`, `off` (all hooks are turned off), `missing`, or `unknown` (unreadable settings)."""
     try:
         if any(is_disabled(profile, project=scope) for scope in (None, root)):
             return "off"

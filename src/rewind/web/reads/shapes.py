@@ -67,8 +67,7 @@ def turn(view: TurnView, rendered: bool = False) -> parts.Turn:
 
 
 def _is_cut(text: TurnText) -> bool:
-    """Whether a text that is shown at once was shortened. Tools do not count: the page asks for them on
-    opening."""
+    """Whether a text that is shown at once was shortened. The page asks for tools when they are opened."""
     said = [text.prompt, *(block["text"] for block in text.blocks if block["kind"] in ("text", "note"))]
     return text.truncated and (len(text.blocks) >= 2000 or any(len(one) in (500, 20_000) for one in said))
 
