@@ -30,7 +30,7 @@ def check_hooks(system: System, tier: str, root: str | None) -> Iterator[Finding
     if not agents:
         yield warning("hooks", "No agent has been used here yet, so none calls Rewind.",
                       "Start your agent once, then run `rewind config --register-hooks`.")
-    looked = [_Agent(profile, root) for profile in agents]
+    looked = [AgentHooks(profile, root) for profile in agents]
     served = any(agent.found or agent.plugin for agent in looked)
     for agent in looked:
         yield from agent.findings(system, tier, served)
@@ -39,14 +39,14 @@ def check_hooks(system: System, tier: str, root: str | None) -> Iterator[Finding
 def lacks_hooks(home: str, tier: str, root: str | None) -> bool:
     """Whether an agent calls Rewind, but lacks some of the hooks of this tier."""
     try:
-        looked = [_Agent(profile, root) for profile in agents_found(home)]
+        looked = [AgentHooks(profile, root) for profile in agents_found(home)]
     except ProfileInvalid:
         return False
     return any(agent.found and not agent.has(tier) for agent in looked)
 
 
-class _Agent:
-    """What one agent's files say, the person's own and the project's."""
+class AgentHooks:
+    """The hooks in the files of one agent, those of the person and those of the project."""
 
     def __init__(self, profile: Profile, root: str | None) -> None:
         self.profile = profile
