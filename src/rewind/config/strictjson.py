@@ -24,7 +24,7 @@ _MARK = "\ufeff"  # some editors put it at the beginning
 NUMBER_LIMIT = 64  # digits; before Python 3.11, reading a number takes quadratic time
 
 
-class _Refused(ValueError):
+class Refused(ValueError):
     """Valid JSON that is refused nevertheless."""
 
 
@@ -62,7 +62,7 @@ def _parse(file: str, data: bytes) -> Any:
         return quickjson.loads(text[1:] if text.startswith(_MARK) else text, _Strictest)
     except UnicodeDecodeError as error:
         problem = f"{file} is not UTF-8 text (byte {error.start})."
-    except _Refused as error:
+    except Refused as error:
         problem = f"{file} is not valid: {error}."
     except RecursionError:
         problem = f"{file} is nested too deeply."
@@ -82,11 +82,11 @@ def _where(file: str, data: bytes) -> str:
     return f"{file} is not valid JSON."
 
 
-def _object(pairs: list[tuple[str, Any]]) -> JsonObject:
+def unique_keys(pairs: list[tuple[str, Any]]) -> JsonObject:
     found: JsonObject = {}
     for key, value in pairs:
         if key in found:
-            raise _Refused(f"the key {shown(key)} is there twice")
+            raise Refused(f"the key {shown(key)} is there twice")
         found[key] = value
     return found
 
@@ -98,22 +98,22 @@ def _integer(text: str) -> int:
 def _float(text: str) -> float:
     value = float(_bounded(text))
     if value in (float("inf"), float("-inf")):
-        raise _Refused(f"the number {text} is too large")
+        raise Refused(f"the number {text} is too large")
     return value
 
 
 def _bounded(text: str) -> str:
     if len(text) > NUMBER_LIMIT:
-        raise _Refused(f"a number of {len(text)} digits is too long")
+        raise Refused(f"a number of {len(text)} digits is too long")
     return text
 
 
 def _constant(name: str) -> Any:
-    raise _Refused(f"{name} is not a number")
+    raise Refused(f"{name} is not a number")
 
 
 class _Strictest(quickjson.Strict):
-    object_pairs_hook = staticmethod(_object)
+    object_pairs_hook = staticmethod(unique_keys)
     parse_int = staticmethod(_integer)
     parse_float = staticmethod(_float)
     parse_constant = staticmethod(_constant)

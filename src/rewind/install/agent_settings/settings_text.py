@@ -10,9 +10,9 @@ import re
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
+from rewind.config.strictjson import Refused, unique_keys
 from rewind.errors import SettingsUnreadable
 from rewind.install.agent_settings.comments import without_comments
-from rewind.jsonfile import JsonObject
 
 Edit = tuple[int, int, str]  # from, to, the text to put there
 
@@ -160,7 +160,7 @@ def read_root(text: str, file: str) -> Box:
         found = _DECODER.decode(body)
     except json.JSONDecodeError as error:
         raise SettingsUnreadable(file=file, problem=_syntax_problem(body, error)) from None
-    except _Refused as error:
+    except Refused as error:
         raise SettingsUnreadable(file=file, problem=str(error)) from None
     except RecursionError:
         raise SettingsUnreadable(file=file, problem="it is nested too deeply") from None
@@ -172,7 +172,7 @@ def read_root(text: str, file: str) -> Box:
 def _syntax_problem(body: str, error: json.JSONDecodeError) -> str:
     try:
         _DECODER.decode(without_comments(body))
-    except (ValueError, RecursionError, _Refused):
+    except (ValueError, RecursionError):
         return f"it is not valid JSON (line {error.lineno}, column {error.colno}: {error.msg})"
     return "it has comments, and only plain JSON is changed"
 
@@ -183,28 +183,15 @@ def apply_edits(text: str, edits: list[Edit]) -> str:
     return text
 
 
-class _Refused(Exception):
-    """Text that Python reads as JSON, but that nobody can mean."""
-
-
-def _object(pairs: list[tuple[str, Any]]) -> JsonObject:
-    found: JsonObject = {}
-    for key, value in pairs:
-        if key in found:
-            raise _Refused(f"the key {json.dumps(key[:80])} is there twice")
-        found[key] = value
-    return found
-
-
 def _integer(text: str) -> int | str:
     return int(text) if len(text) <= _NUMBER_LIMIT else text
 
 
 def _constant(text: str) -> Any:
-    raise _Refused(f"it is not valid JSON ({text} is not a number)")
+    raise Refused(f"it is not valid JSON ({text} is not a number)")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer, parse_constant=_constant)
+_DECODER = json.JSONDecoder(object_pairs_hook=unique_keys, parse_int=_integer, parse_constant=_constant)
 
 
 def _skip(text: str, at: int) -> int:
