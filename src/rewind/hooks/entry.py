@@ -29,8 +29,8 @@ def run(argv: list[str], *, is_own_process: bool = False) -> int:
             if outcome.err:
                 _tell(outcome.err)
         finally:
-            if outcome.rest:
-                outcome.rest()
+            if outcome.finish:
+                outcome.finish()
         return outcome.code
     except BaseException as error:
         # If nothing could be logged, 1 makes the script write the line. It exits with 0 in any case.

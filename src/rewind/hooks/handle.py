@@ -36,15 +36,15 @@ _TOO_OFTEN = 3  # failures in a row, after which the person is told
 
 
 class Outcome:
-    """What the agent sees: nearly always nothing. `rest` is called last, without the agent waiting."""
+    """What the agent sees: nearly always nothing. `finish` is called last, without the agent waiting."""
 
-    __slots__ = ("code", "err", "out", "rest")
+    __slots__ = ("code", "err", "finish", "out")
 
     def __init__(self, code: int = 0, out: str = "", err: str = "") -> None:
         self.code = code
         self.out = out
         self.err = err
-        self.rest: Callable[[], None] | None = None
+        self.finish: Callable[[], None] | None = None
 
 
 def handle(action: str, raw: bytes, environ: Mapping[str, str], *, is_own_process: bool = False) -> Outcome:
@@ -161,24 +161,24 @@ class _Hook:
         self._captured_files: list[str] = []  # the files of this edit that the newest checkpoint holds
         self._keeps_count = True  # whether the count of failures could be saved
         self._noted = False
-        self._rest: Callable[[], None] | None = None
+        self._finish: Callable[[], None] | None = None
 
     def run(self) -> Outcome:
         blocked = self._guard()
         if blocked:
             return Outcome(BLOCK, err=blocked)
         try:
-            outcome = self._try()
+            outcome = self._run_noting_failure()
         except BaseException:
-            if self._rest:  # the checkpoint is still being made
-                self._rest()
+            if self._finish:  # the checkpoint is still being made
+                self._finish()
             raise
-        outcome.rest = self._rest
+        outcome.finish = self._finish
         return outcome
 
-    def _try(self) -> Outcome:
+    def _run_noting_failure(self) -> Outcome:
         try:
-            return self._run()
+            return self._handle()
         except Exception as error:
             # The agent's turn goes on. The log gets a line, and the next SessionStart tells the person.
             if not self._noted:
@@ -220,16 +220,16 @@ class _Hook:
         places = (os.path.realpath(self.project.state), os.path.realpath(self.project.home))
         return ".agent" in both or ".rewind" in both or any(place in both for place in places)
 
-    def _run(self) -> Outcome:
+    def _handle(self) -> Outcome:
         self._note_notices()
         self._note_session()
         decision = decide(self.event, self.state, self.settings, self.settings.tier, time.time(),
                           known_session=self._is_known_session())
-        fresh, outside = [], []
+        to_pin, outside = [], []
         if self.event.is_coming_edit and (decision.checkpoint or decision.save_unprotected):
-            fresh, outside = self._unprotected_files(), self._files_outside(decision)
-        if decision.checkpoint or fresh or outside:
-            self._checkpoint(decision, fresh, outside)
+            to_pin, outside = self._unprotected_files(), self._files_outside(decision)
+        if decision.checkpoint or to_pin or outside:
+            self._checkpoint(decision, to_pin, outside)
         elif self._captured_files:
             with self._lock_files():
                 self.state = HookState(self.project.place_dir)
@@ -237,14 +237,14 @@ class _Hook:
                 self.state.save()
         return self._greeting()
 
-    def _checkpoint(self, decision: Decision, fresh: list[str], outside: list[str]) -> None:
+    def _checkpoint(self, decision: Decision, to_pin: list[str], outside: list[str]) -> None:
         from rewind.hooks.making.in_time import in_time
         from rewind.hooks.making.work import CheckpointJob, age_of_process
 
         def made(state: HookState, is_late: bool) -> None:
             self.state = state
             state.last_checkpoint = time.time()
-            self._protect([*self._captured_files, *([] if is_late else fresh)])
+            self._protect([*self._captured_files, *([] if is_late else to_pin)])
             state.failures = 0
             if self.event.name == "UserPromptSubmit":
                 state.note_prompt(self.event.session, self.event.prompt[:PROMPT_TEXT])
@@ -256,9 +256,9 @@ class _Hook:
 
         age = age_of_process() if self.is_own_process else 0.0
         script = self.environ.get(SCRIPT, "") if self.is_own_process else ""
-        work = CheckpointJob(self.event, self.project, self.settings, decision, fresh, made, failed, outside,
+        work = CheckpointJob(self.event, self.project, self.settings, decision, to_pin, made, failed, outside,
                              age, self.store)
-        self._rest = in_time(work, int(script) if script.isdigit() else 0)
+        self._finish = in_time(work, int(script) if script.isdigit() else 0)
 
     def _lock_files(self) -> HookFilesLock:
         from rewind.hooks.memory.hook_files_lock import HookFilesLock

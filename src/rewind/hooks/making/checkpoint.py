@@ -115,10 +115,10 @@ class _SharedScan:
         self.began = time.monotonic()
         if not first.claim_event():
             raise _AlreadyHandled
-        if first.fresh:
+        if first.to_pin:
             from rewind.hooks.memory.pins import pin
 
-            pin(self._state, first.fresh)
+            pin(self._state, first.to_pin)
         self._is_late = first.moment.is_over()
         now = time.monotonic()
         self._others = [one for one in self._queue.waiting() if (one.until <= now) is self._is_late

@@ -192,15 +192,15 @@ def _heard_in_time(maker: _Process | _Thread, moment: Moment) -> bytes | None:
 
 
 def _make(work: CheckpointJob, tell: Callable[[bytes], None], *, can_leave: bool) -> None:
-    rest = None
+    finish = None
     try:
-        rest = _made(work, tell, can_leave)
+        finish = _made(work, tell, can_leave)
         error = None
     except BaseException as problem:
         error = CheckpointFailed(type(problem).__name__, str(problem))
-    _report(work, tell, error, GOES_ON if rest else _MADE)
-    if rest:
-        rest()
+    _report(work, tell, error, GOES_ON if finish else _MADE)
+    if finish:
+        finish()
 
 
 def _made(work: CheckpointJob, tell: Callable[[bytes], None], can_leave: bool) -> Callable[[], None] | None:
@@ -210,7 +210,7 @@ def _made(work: CheckpointJob, tell: Callable[[bytes], None], can_leave: bool) -
         delay = work.delay()
         saver = None if queue.is_done else _own(work, queue)
         work.is_made = queue.is_done or saver is not None
-        return _rest(saver, queue, delay) if saver else None
+        return _work_to_finish(saver, queue, delay) if saver else None
 
 
 def _own(work: CheckpointJob, queue: Queue) -> CheckpointSaver | None:
@@ -221,16 +221,16 @@ def _own(work: CheckpointJob, queue: Queue) -> CheckpointSaver | None:
     return saver if saver.save_own() else None
 
 
-def _rest(saver: CheckpointSaver, queue: Queue, delay: float) -> Callable[[], None] | None:
+def _work_to_finish(saver: CheckpointSaver, queue: Queue, delay: float) -> Callable[[], None] | None:
     service = _service(saver, queue, delay)
     if service is None:
         return saver.fold_wals if saver.has_long_wal() else None
 
-    def rest() -> None:
+    def finish() -> None:
         service.run()
         saver.fold_wals()
 
-    return rest
+    return finish
 
 
 def _service(saver: CheckpointSaver, queue: Queue, delay: float) -> Service | None:

@@ -53,7 +53,7 @@ class Request:
         self.pid = int(_pid_in(path))
         self.until = float(data["until"])  # by the monotonic clock: until then its agent waits
         self.moment = Moment(self.until - time.monotonic())
-        self.fresh: list[str] = []  # a hook with something to pin makes no request
+        self.to_pin: list[str] = []  # a hook with something to pin makes no request
         self.key = str(data["key"])
         self.description = str(data["description"])
         trigger: Any = dict(data["trigger"])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _QUICK = 0.5  # seconds that a scan may take: a hook waits longer for one that its own process has begun
 _LONGEST_STAY = 0.5  # seconds in which no hook came
 _LONGEST = 60.0
-_SHORTEST_REST, _LONGEST_REST = 0.03, 0.1  # seconds between two scans, in which more hooks may come
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.03, 0.1  # seconds between two scans, in which more hooks may come
 
 
 class Service:
@@ -31,15 +31,15 @@ class Service:
 
     def run(self) -> None:
         ends = time.monotonic() + _LONGEST
-        until = time.monotonic() + max(self._stay, _LONGEST_REST)
+        until = time.monotonic() + max(self._stay, _LONGEST_PAUSE)
         while time.monotonic() < min(until, ends):
-            time.sleep(max(_SHORTEST_REST, min(_LONGEST_REST, self._saver.took)))
+            time.sleep(max(_SHORTEST_PAUSE, min(_LONGEST_PAUSE, self._saver.took)))
             waiting = self._queue.waiting()
             if not self.can_serve(waiting):
                 return
             if waiting:
                 self._serve(_first(waiting))
-                until = time.monotonic() + max(self._stay, _LONGEST_REST)
+                until = time.monotonic() + max(self._stay, _LONGEST_PAUSE)
 
     def can_serve(self, waiting: list[Request]) -> bool:
         """Not if a scan takes long or one of the hooks leaves soon, and not again for a request that could
@@ -54,7 +54,7 @@ class Service:
 
 
 def _needed(took: float) -> float:
-    """Seconds that a hook must still be able to wait: enough for a rest and a longer scan than the last one.
+    """Seconds that a hook must still be able to wait: enough for a pause and a longer scan than the last one.
     With less, it is faster to use a process of its own."""
     return 0.2 + 3 * took
 

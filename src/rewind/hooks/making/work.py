@@ -53,7 +53,7 @@ class CheckpointJob:
     """One checkpoint that is asked for. `made` and `failed` note in `hook-state.json` what became of it."""
 
     def __init__(self, event: HookEvent, project: Project, settings: Settings, decision: Decision,
-                 fresh: list[str], made: Callable[[HookState, bool], None],
+                 to_pin: list[str], made: Callable[[HookState, bool], None],
                  failed: Callable[[int, CheckpointFailed], None], outside: list[str] | None = None,
                  age: float = 0.0, store: JsonObject | None = None) -> None:
         """`age`: how many seconds ago the hook began. `store`: what the hook read in `store.json`."""
@@ -62,7 +62,7 @@ class CheckpointJob:
         self.settings = settings
         self.store = store
         self.decision = decision
-        self.fresh = fresh
+        self.to_pin = to_pin
         self.outside = outside or []
         self._made = made
         self.failed = failed
@@ -70,8 +70,8 @@ class CheckpointJob:
         self.at = now()
         self._began = time.monotonic() - age
         # What no checkpoint holds yet may be lost as soon as the agent goes on: that is worth a longer wait.
-        self._is_alone = bool(self.fresh or self.outside)
-        self.moment = Moment(max(_LEAST, (PATIENCE if self._is_alone else WAIT) - age))
+        self._needs_own_scan = bool(self.to_pin or self.outside)
+        self.moment = Moment(max(_LEAST, (PATIENCE if self._needs_own_scan else WAIT) - age))
         self._tell: Callable[[bytes], None] | None = None
         self._can_leave = False
         self._has_left = False
@@ -80,11 +80,12 @@ class CheckpointJob:
     def begin(self, tell: Callable[[bytes], None], can_leave: bool) -> None:
         """Called in the process or thread that makes it, and that tells the hook about it."""
         self._tell = tell
-        self._can_leave = can_leave and not self._is_alone  # a file that is saved first must be on the disk
+        # What no checkpoint holds yet has to be on the disk before the agent goes on.
+        self._can_leave = can_leave and not self._needs_own_scan
 
     def queue(self) -> Queue:
         """Where it waits for its turn. Another hook may make it, unless it needs a scan of its own."""
-        request = None if self._is_alone else self._request
+        request = None if self._needs_own_scan else self._request
         return Queue(self.project.place_dir, request, self._began + _LATE_WAIT)
 
     def delay(self) -> float:

@@ -31,9 +31,9 @@ def check_hooks(system: System, tier: str, root: str | None) -> Iterator[Finding
         yield warning("hooks", "No agent has been used here yet, so none calls Rewind.",
                       "Start your agent once, then run `rewind config --register-hooks`.")
     looked = [AgentHooks(profile, root) for profile in agents]
-    served = any(agent.found or agent.plugin for agent in looked)
+    some_call_rewind = any(agent.found or agent.plugin for agent in looked)
     for agent in looked:
-        yield from agent.findings(system, tier, served)
+        yield from agent.findings(system, tier, some_call_rewind)
 
 
 def lacks_hooks(home: str, tier: str, root: str | None) -> bool:
@@ -67,7 +67,7 @@ class AgentHooks:
         except RewindError as error:
             self.errors.append(error)
 
-    def findings(self, system: System, tier: str, served: bool) -> Iterator[Finding]:
+    def findings(self, system: System, tier: str, some_call_rewind: bool) -> Iterator[Finding]:
         name, title = f"hooks of {self.profile.name}", self.profile.title
         for error in self.errors:
             yield problem(name, error.message, error.hint)
@@ -81,7 +81,8 @@ class AgentHooks:
         if not self.found:
             if not self.errors:
                 # A person may want Rewind for only one of several agents.
-                yield (warning if served else problem)(name, f"{title} does not call Rewind.", _REGISTER)
+                make = warning if some_call_rewind else problem
+                yield make(name, f"{title} does not call Rewind.", _REGISTER)
             return
         faults = list(self._faults(name, system, tier))
         yield from faults

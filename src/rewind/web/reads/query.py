@@ -25,9 +25,9 @@ class Query:
 
     @property
     def checkpoint(self) -> str:
-        return self.a_checkpoint(self.places["name"])
+        return self.checkpoint_named(self.places["name"])
 
-    def a_checkpoint(self, name: str) -> str:
+    def checkpoint_named(self, name: str) -> str:
         """Only a full name is accepted: `last` would be another checkpoint a moment later."""
         if not is_name(name):
             raise CheckpointNotFound(name=name[:50])
@@ -36,7 +36,7 @@ class Query:
     def checkpoint_or_now(self, key: str) -> str | None:
         """None stands for now."""
         name = self.text(key, 100) or "now"
-        return None if name == "now" else self.a_checkpoint(name)
+        return None if name == "now" else self.checkpoint_named(name)
 
     def place(self, key: str, *, low: int = 1) -> int:
         return _number(self.places[key], key, low, _HIGHEST)

@@ -276,7 +276,7 @@ def checkpoints(controller: Controller, query: Query) -> answers.Checkpoints:
     found = [r for r in records if not before or r.sequence < before]
     upto = query.text("upto", 100)
     if upto:  # as many checkpoints as it takes to reach that one
-        at = next((n for n, r in enumerate(found) if r.name == query.a_checkpoint(upto)), 0)
+        at = next((n for n, r in enumerate(found) if r.name == query.checkpoint_named(upto)), 0)
         count = max(count, at + _AROUND)
     wanted = query.choice("changes", ("no", "yes")) == "yes"
     changes = controller.row_changes(found[:count], _PATIENCE) if wanted else {}

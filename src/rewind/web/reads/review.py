@@ -82,7 +82,7 @@ def _ends(controller: Controller, query: Query) -> tuple[str, str, answers.Ends]
     if query.text("session", 200):
         return _of_turns(controller, query)
     names = [query.text(key, 100) or _NOW for key in ("from", "to")]
-    start, end = (name if name == _NOW else query.a_checkpoint(name) for name in names)
+    start, end = (name if name == _NOW else query.checkpoint_named(name) for name in names)
     return start, end, {"from": _words(controller, start), "to": _words(controller, end)}
 
 

@@ -55,7 +55,7 @@ class Hub:
         self._followed: dict[WebSocket, UnsentChanges] = {}  # for the session that a page shows
         self._watcher: asyncio.Task[None] | None = None
         # Made inside the running loop, as Python 3.9 requires.
-        self._hurry: asyncio.Event | None = None
+        self._look_soon: asyncio.Event | None = None
         self._looked: asyncio.Event | None = None
         self._disk_watch = Watch()
 
@@ -84,8 +84,8 @@ class Hub:
         """Wait for the watcher's first look. A page reads everything once it is connected, and a change
         between that and a later first look would be lost."""
         if self._watcher is None or self._watcher.done() or self._looked is None:
-            self._hurry, self._looked, self._disk_watch = asyncio.Event(), asyncio.Event(), Watch()
-            self._watcher = asyncio.create_task(self._watch(self._disk_watch, self._hurry, self._looked))
+            self._look_soon, self._looked, self._disk_watch = asyncio.Event(), asyncio.Event(), Watch()
+            self._watcher = asyncio.create_task(self._watch(self._disk_watch, self._look_soon, self._looked))
         await self._looked.wait()
 
     async def _talk(self, socket: WebSocket) -> None:
@@ -118,8 +118,8 @@ class Hub:
             if answer["event"] == FOLLOWING:
                 self._followed[socket] = UnsentChanges(cast("Following", answer)["sessionId"])
             await _send(socket, answer)
-            if self._hurry:
-                self._hurry.set()
+            if self._look_soon:
+                self._look_soon.set()
 
     async def answer(self, text: str) -> Mapping[str, object]:
         request_id: object = None
@@ -136,7 +136,7 @@ class Hub:
         except Exception as error:
             return {"event": "error", **body_of(as_rewind_error(error)), "requestId": request_id}
 
-    async def _watch(self, watch: Watch, hurry: asyncio.Event, looked: asyncio.Event) -> None:
+    async def _watch(self, watch: Watch, look_soon: asyncio.Event, looked: asyncio.Event) -> None:
         while self._pages:
             try:
                 events = await self.runner.run(watch.look)
@@ -146,10 +146,10 @@ class Hub:
             for event in events:
                 await self._tell_all(event)
             try:
-                await asyncio.wait_for(hurry.wait(), _INTERVAL)
+                await asyncio.wait_for(look_soon.wait(), _INTERVAL)
             except asyncio.TimeoutError:
                 pass
-            hurry.clear()
+            look_soon.clear()
 
     async def _tell_all(self, event: Push) -> None:
         last: dict[str, TurnPage | None] = {}  # the last turns of sessions, read once for all pages

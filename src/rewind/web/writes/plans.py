@@ -99,7 +99,7 @@ def forward_plan(controller: Controller, query: Query) -> parts.Plan:
 
 
 def hunk_plan(controller: Controller, query: Query) -> parts.Plan:
-    ends = query.a_checkpoint(query.text("from", 100)), query.checkpoint_or_now("to")
+    ends = query.checkpoint_named(query.text("from", 100)), query.checkpoint_or_now("to")
     how = query.choice("how", HUNK_HOW)
     target = hunk_target(controller, ends, query.text("path", 4096), query.texts("hunk", 100), how=how)
     return _shape(controller.plan(target, "code"), merged=True)
