@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from rewind.errors import BadRequest
-from rewind.web.reads.reads import last_turns
+from rewind.web.reads.turns import last_turns
 from rewind.web.server.errors import as_rewind_error, body_of
 from rewind.web.server.news import UnsentChanges
 from rewind.web.server.watch import Watch

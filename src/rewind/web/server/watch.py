@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rewind.controller import Controller
 from rewind.errors import RewindError
 from rewind.web.reads import shapes
-from rewind.web.reads.reads import interrupted, project
+from rewind.web.reads.project import interrupted, project
 
 if TYPE_CHECKING:
     from rewind.web.reads.parts import Session
