@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 UNKNOWN = "unknown"
 _BUILTIN = ("claude", "droid", "codex", "gemini", "opencode")
 _MAX_BYTES = 1 << 20
+_FIRST_LINES = 50
 _PROFILES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "profiles")
 # For each home: the profiles in it, and the first problem with one of them.
 _loaded: dict[str, tuple[list[Profile], RewindError | None]] = {}
@@ -105,10 +106,10 @@ def session_home(profile: Profile, environ: Mapping[str, str] | None = None) -> 
     return _home(profile.sessions, environ) if profile.sessions else None
 
 
-def hooks_home(profile: Profile, environ: Mapping[str, str] | None = None) -> str | None:
+def hooks_home(profile: Profile) -> str | None:
     """The directory with the settings that name an agent's hooks; for most agents, its own directory."""
     where = profile.registration
-    return _home(where, environ) if where and where.get("home") else session_home(profile, environ)
+    return _home(where, None) if where and where.get("home") else session_home(profile)
 
 
 def _home(where: Home, environ: Mapping[str, str] | None) -> str:
@@ -174,14 +175,14 @@ def _looks_like(profile: Profile, data: JsonObject) -> bool:
     return bool(keys or equals) and all(k in data for k in keys) and (not equals or holds(equals, data))
 
 
-def _first_objects(path: str, most: int = 50) -> list[JsonObject]:
+def _first_objects(path: str) -> list[JsonObject]:
     found = []
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a FIFO in its place must not block us
         with os.fdopen(fd, "rb") as file:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
                 return []
-            for _ in range(most):
+            for _ in range(_FIRST_LINES):
                 raw = file.readline(1 << 20)
                 if not raw:
                     break

@@ -86,5 +86,5 @@ def _span(name: str, text: str) -> str:
     return f'<span class="{name}">{safe}</span>' if name else safe
 
 
-def code_html(text: str, language: str = "", path: str = "") -> str:
-    return "\n".join(line_html(line) for line in coloured(text, lexer_for(language, path)))
+def code_html(text: str, language: str) -> str:
+    return "\n".join(line_html(line) for line in coloured(text, lexer_for(language)))

@@ -35,10 +35,10 @@ _PAGES = 32
 
 
 class RateLimit:
-    """Allows so many messages in any second."""
+    """Allows a number of messages in any second."""
 
-    def __init__(self, most: int = MOST_A_SECOND) -> None:
-        self._times: deque[float] = deque(maxlen=most)
+    def __init__(self) -> None:
+        self._times: deque[float] = deque(maxlen=MOST_A_SECOND)
 
     def allows(self, now: float) -> bool:
         too_many = len(self._times) == self._times.maxlen and now - self._times[0] < 1.0
