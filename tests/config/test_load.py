@@ -12,7 +12,6 @@ import pytest
 import rewind
 from rewind.config.load import (
     PROBLEM_LIMIT,
-    check_settings,
     load_settings,
     load_tier,
     load_usable,
@@ -41,7 +40,7 @@ class Place:
         with pytest.raises(ConfigInvalid) as caught:
             load_settings(self.home, self.state)
         assert caught.value.exit_code == 1
-        assert caught.value.problems == check_settings(self.home, self.state)
+        assert caught.value.problems == load_usable(self.home, self.state)[1]
         assert caught.value.message == "\n".join(caught.value.problems)
         return caught.value.problems
 

@@ -136,11 +136,6 @@ def load_usable(home: str, state: str | None) -> tuple[Settings, list[str]]:
     return _merge(layers), _problems(layers)
 
 
-def check_settings(home: str, state: str | None) -> list[str]:
-    """The problems that `load_settings` would raise."""
-    return _problems(_read_files(home, state))
-
-
 def load_tier(name: str) -> Tier:
     """The file of a tier, with its hooks. `name` is one of the choices of the setting."""
     if name not in BY_KEY["tier"].choices:

@@ -256,8 +256,8 @@ class _Hook:
 
         age = age_of_process() if self.is_own_process else 0.0
         script = self.environ.get(SCRIPT, "") if self.is_own_process else ""
-        work = CheckpointJob(self.event, self.project, self.settings, decision, to_pin, made, failed, outside,
-                             age, self.store)
+        work = CheckpointJob(self.event, self.project, self.settings, self.store, decision.description,
+                             to_pin, outside, age, made, failed)
         self._finish = in_time(work, int(script) if script.isdigit() else 0)
 
     def _lock_files(self) -> HookFilesLock:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rewind.transcript.find import SessionFile
 
 
+_MOST_PINS = 10_000
 _left_open: list[State] = []
 _LONG_WAL = 512 << 10  # bytes; the next process would take half a millisecond to read them
 
@@ -116,9 +117,7 @@ class _SharedScan:
         if not first.claim_event():
             raise _AlreadyHandled
         if first.to_pin:
-            from rewind.hooks.memory.pins import pin
-
-            pin(self._state, first.to_pin)
+            _pin(self._state, first.to_pin)
         self._is_late = first.moment.is_over()
         now = time.monotonic()
         self._others = [one for one in self._queue.waiting() if (one.until <= now) is self._is_late
@@ -172,6 +171,18 @@ class _SharedScan:
                 hooks.claim(one.key)
                 hooks.note_ended(one.pid)  # if that hook is killed now, its checkpoint is not missing
             hooks.save()
+
+
+def _pin(state: State, paths: list[str]) -> None:
+    """Have these files captured from now on, whatever the rules say. It does no harm if they are only new."""
+    from rewind import jsonfile
+    from rewind.checkpoint.records.seal import sealed
+
+    pins = [path.decode("utf-8", "surrogateescape") for path in state.pins()]
+    new = [path for path in paths if path not in pins]
+    if new:
+        data = {"format": 1, "pins": (pins + new)[-_MOST_PINS:]}
+        jsonfile.write(state.project.path("pins.json"), sealed(data))
 
 
 def _session_of(one: Request, home: str) -> SessionFile | None:

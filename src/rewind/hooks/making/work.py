@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from rewind.checkpoint.project.missed import Begun
     from rewind.config.load import Settings
-    from rewind.hooks.decide import Decision
     from rewind.hooks.event import HookEvent
     from rewind.hooks.making.queue import RequestData
     from rewind.jsonfile import JsonObject
@@ -52,18 +51,18 @@ class CheckpointFailed(Exception):
 class CheckpointJob:
     """One checkpoint that is asked for. `made` and `failed` note in `hook-state.json` what became of it."""
 
-    def __init__(self, event: HookEvent, project: Project, settings: Settings, decision: Decision,
-                 to_pin: list[str], made: Callable[[HookState, bool], None],
-                 failed: Callable[[int, CheckpointFailed], None], outside: list[str] | None = None,
-                 age: float = 0.0, store: JsonObject | None = None) -> None:
-        """`age`: how many seconds ago the hook began. `store`: what the hook read in `store.json`."""
+    def __init__(self, event: HookEvent, project: Project, settings: Settings, store: JsonObject | None,
+                 description: str, to_pin: list[str], outside: list[str], age: float,
+                 made: Callable[[HookState, bool], None],
+                 failed: Callable[[int, CheckpointFailed], None]) -> None:
+        """`store`: what the hook read in `store.json`. `age`: how many seconds ago the hook began."""
         self.event = event
         self.project = project
         self.settings = settings
         self.store = store
-        self.decision = decision
+        self.description = description
         self.to_pin = to_pin
-        self.outside = outside or []
+        self.outside = outside
         self._made = made
         self.failed = failed
         self.trigger = event.trigger()
@@ -92,13 +91,9 @@ class CheckpointJob:
         """Seconds since the hook began."""
         return time.monotonic() - self._began
 
-    @property
-    def description(self) -> str:
-        return self.decision.description
-
     def _request(self) -> RequestData:
         return {"until": self.moment.until, "key": self.event.key(), "trigger": self.trigger,
-                "description": self.decision.description, "agent": self.event.profile.name,
+                "description": self.description, "agent": self.event.profile.name,
                 "transcript": own_transcript(self.event)}
 
     def seconds_left(self) -> float:
@@ -167,7 +162,7 @@ class CheckpointJob:
         # Without /proc, only `ps` knows the start of a process, and it takes as long as a checkpoint.
         start = process_start(pid) if os.path.exists("/proc/self/stat") else ""
         return {"at": self.at, "event": self.event.name, "session": self.event.session, "pid": pid,
-                "start": start or "", "description": self.decision.description}
+                "start": start or "", "description": self.description}
 
 
 def age_of_process() -> float:

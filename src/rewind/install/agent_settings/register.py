@@ -21,7 +21,15 @@ from rewind.errors import (
     SettingsUnreadable,
     SettingsUnwritable,
 )
-from rewind.files import PRIVATE_FILE, make_private_dir, read_bounded, sweep_drafts, write_atomic
+from rewind.files import (
+    PRIVATE_FILE,
+    make_private_dir,
+    read_bounded,
+    stamp_of,
+    stamp_of_stat,
+    sweep_drafts,
+    write_atomic,
+)
 from rewind.install.agent_settings.comments import put_back, take_out, without_comments
 from rewind.install.agent_settings.merger import (
     EVENTS,
@@ -231,7 +239,7 @@ def _change(file: str, change: Change) -> bool:
         new = change(text)
         if new == text:
             return False
-        if _signature(_status(target)) == _signature(before):
+        if stamp_of(target) == (stamp_of_stat(before) if before else None):
             _write(file, target, new, before)
             if new is None and text is not None and not is_our_script(text) and in_new_folder(
                     text, wrapped=True) and not os.path.islink(file):
@@ -245,10 +253,6 @@ def _status(target: str) -> os.stat_result | None:
         return os.stat(target)
     except OSError:
         return None
-
-
-def _signature(status: os.stat_result | None) -> tuple[int, int, int] | None:
-    return (status.st_mtime_ns, status.st_size, status.st_ino) if status else None
 
 
 def _read(file: str) -> str | None:

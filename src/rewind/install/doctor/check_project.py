@@ -60,10 +60,8 @@ def check_project(project: Project, system: System) -> Iterator[Finding]:
         return
     try:
         yield check_writable(project)
-        yield from errors_as_findings(_newest(state, system))
-        yield from errors_as_findings(_interrupted(state))
-        yield from check_store(state)
-        yield from errors_as_findings(_watchman(state))
+        for found in (_newest(state, system), _interrupted(state), *check_store(state), _watchman(state)):
+            yield from errors_as_findings(found)
     finally:
         state.close()
     yield from _missed(project)

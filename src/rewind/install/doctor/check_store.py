@@ -26,9 +26,8 @@ def check_writable(project: Project) -> Finding:
     return ok("project", f"Protected: {project.root}")
 
 
-def check_store(state: State) -> Iterator[Finding]:
-    for check in (_vanished, _packers, _budget):
-        yield from errors_as_findings(check(state))
+def check_store(state: State) -> list[Iterator[Finding]]:
+    return [_vanished(state), _packers(state), _budget(state)]
 
 
 def errors_as_findings(found: Iterator[Finding]) -> Iterator[Finding]:

@@ -46,15 +46,13 @@ class UninstallPlan:
         self._others = [root for root in _known_roots(home) if root not in projects]
         self._projects = projects
         self.hook_files = sorted({found for where in self._places() for found in self._files(*where)})
-        self.link = self.system.link if self.system.has_our_link() and self._leads_here() else None
+        leads_here = os.path.realpath(self.system.link) == os.path.realpath(self.system.program)
+        self.link = self.system.link if leads_here and self.system.has_our_link() else None
         self.plugins = [folder for profile in self.agents for folder in [plugin_folder(profile)]
                         if folder and is_ours(folder)]
         self.paths = [path for name in self._names() for path in [os.path.join(home, name)]
                       if os.path.lexists(path)]
         self._made = self.system.notes().made
-
-    def _leads_here(self) -> bool:
-        return os.path.realpath(self.system.link) == os.path.realpath(self.system.program)
 
     def _names(self) -> list[str]:
         try:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from typing import TYPE_CHECKING
 
 from rewind.controller import Controller
 from rewind.errors import RewindError
+from rewind.files import stamp_of
 from rewind.web.reads import shapes
 from rewind.web.reads.project import interrupted, project
 
@@ -28,10 +28,10 @@ class WatchedState:
         for file, life in controller.session_files():
             self.sessions[file.session_id] = file.size, file.modified
             self.alive[file.session_id] = life
-        self.branches = [_stamp(controller.project.path(name)) for name in _BRANCH_FILES]
+        self.branches = [stamp_of(controller.project.path(name)) for name in _BRANCH_FILES]
         self.checkpoints = controller.extent()
-        self.project = [_stamp(controller.project.path(name)) for name in _PROJECT_FILES]
-        self.project.append(_stamp(controller.project.own("session.json")))
+        self.project = [stamp_of(controller.project.path(name)) for name in _PROJECT_FILES]
+        self.project.append(stamp_of(controller.project.own("session.json")))
         # A process that is killed changes no file, but releases the lock.
         self.interrupted = interrupted(controller) is not None
 
@@ -42,14 +42,6 @@ def _project(controller: Controller) -> ProjectRead:
         return {"project": project(controller)}
     except RewindError:
         return {}
-
-
-def _stamp(path: str) -> tuple[int, int, int]:
-    try:
-        info = os.stat(path)
-    except OSError:
-        return 0, 0, 0
-    return info.st_size, info.st_mtime_ns, info.st_ino
 
 
 class Watch:
