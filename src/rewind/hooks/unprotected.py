@@ -9,7 +9,6 @@ import os
 from rewind.errors import RewindError
 from rewind.fast import quickjson
 from rewind.hooks.event import EDIT
-from rewind.hooks.memory.hook_files_lock import HookFilesLock
 from rewind.hooks.memory.hook_state import HookState
 from rewind.hooks.memory.log import write_log
 from rewind.index import load_index
@@ -87,6 +86,8 @@ def warning(event: HookEvent, home: str, reason: str) -> tuple[str, str]:
 
 def _is_first_warning(event: HookEvent, home: str, can_repeat: bool) -> bool:
     """`can_repeat`: the answer if it cannot be noted that this session was warned."""
+    from rewind.hooks.memory.hook_files_lock import HookFilesLock
+
     with HookFilesLock(home):
         state = HookState(home)
         if event.session in state.warned:
