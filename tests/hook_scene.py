@@ -216,7 +216,7 @@ def wait_for_made(home: Path, project: Path) -> None:
         states = [project / ".agent" / "rewind" / "hook-state.json", *storage.glob("*/hook-state.json"),
                   *storage.glob("*/places/*/hook-state.json")]
         if not any(one["late"] is False and is_alive(one)
-                   for path in states for one in HookState(str(path)).begun):
+                   for path in states for one in HookState(str(path.parent)).begun):
             return
         time.sleep(0.01)
     raise AssertionError("a checkpoint is not made after a minute")

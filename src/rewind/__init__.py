@@ -7,8 +7,8 @@ __all__ = ["Controller", "__version__"]
 
 
 def __getattr__(name: str) -> object:
-    # The hook imports `rewind.…` on every tool call; the controller and all that it pulls in
-    # are loaded only by those who ask for it.
+    # A hook imports `rewind.…` on every tool call. The controller, and all that it imports, is loaded only
+    # on demand.
     if name == "Controller":
         from rewind.controller import Controller
 

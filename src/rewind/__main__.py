@@ -6,5 +6,5 @@ try:
     from rewind.cli.main import run
 
     run()
-except KeyboardInterrupt:  # so early that nothing was begun
+except KeyboardInterrupt:  # nothing was begun yet
     raise SystemExit(130)

@@ -60,14 +60,18 @@ class RewindError(Exception):
         self.fields = fields
         self.message = (self.__doc__ or "").format(message=message, **fields)
         self.hint = type(self).hint.format(**fields) if hint is None else hint
-        self.word = ""  # what was typed,
-        self.near: list[tuple[str, str]] = []  # and what may have been meant: (selector, what it is)
+        self.word = ""  # what was typed
+        self.near: list[tuple[str, str]] = []  # what may have been meant: (selector, what it is)
         super().__init__(self.message)
 
     def near_to(self, word: str, near: list[tuple[str, str]]) -> RewindError:
-        """The interface shows these as commands to copy. Returns itself, to be raised."""
+        """Add suggestions, which the interface shows as commands to copy. Returns the error itself."""
         self.word, self.near = word, near
         return self
+
+    def sentences(self) -> str:
+        """The message and the hint, for a place that has room for one text."""
+        return f"{self.message.rstrip('.')}. {self.hint}"
 
     @property
     def code(self) -> str:
@@ -96,14 +100,12 @@ class NotInitialised(RewindError):
 class StoreNotTrusted(RewindError):
     """The checkpoints in {path} were not made by you on this machine, so they are not used."""
 
-    exit_code = FAILED
     hint = "If you know where they come from, run `rewind init --trust`."
 
 
 class HomeUnreadable(RewindError):
     """Rewind cannot read {path}: {reason}"""
 
-    exit_code = FAILED
     hint = "Make it yours again: sudo chown -R \"$(id -un)\" ~/.rewind"
 
 
@@ -132,28 +134,24 @@ class StoreDamaged(RewindError):
 class StoreUnavailable(RewindError):
     """The store cannot be used right now: {reason}"""
 
-    exit_code = FAILED
     hint = "Check the free space and the permissions of {path}"
 
 
 class StateUnwritable(RewindError):
     """Rewind cannot write its state: {reason}"""
 
-    exit_code = FAILED
     hint = "Nothing was changed. Check the space and the permissions of {path}"
 
 
 class FormatTooNew(RewindError):
     """{what} was written by a newer Rewind (format {found}; this one reads up to {known})."""
 
-    exit_code = FAILED
     hint = "Upgrade Rewind, then try again."
 
 
 class ConfigInvalid(RewindError):
     """{problem}"""
 
-    exit_code = FAILED
     hint = "Correct {file}, or run `rewind config` to see every setting."
     problems: list[str] = []
 
@@ -226,7 +224,6 @@ class PathNeverSeen(RewindError):
 class BackupFailed(RewindError):
     """The current state could not be backed up, so nothing was touched: {reason}"""
 
-    exit_code = FAILED
     hint = "Free some space or fix the problem above, then try again."
 
 
@@ -614,14 +611,12 @@ class WorkNotSaved(RewindError):
 class FileNotThere(RewindError):
     """There is no file {file}"""
 
-    exit_code = FAILED
     hint = "Check the name. Paths are relative to the current directory."
 
 
 class ArchiveRefused(RewindError):
     """Refusing to import {file}: {reason}"""
 
-    exit_code = FAILED
     hint = "Nothing was imported."
 
 

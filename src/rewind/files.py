@@ -23,7 +23,7 @@ _NETWORK_TYPES = ("nfs", "cifs", "smb", "afs", "ceph", "9p", "fuse", "lustre", "
 
 
 def make_private_dir(path: str) -> None:
-    """Like `os.makedirs`, with those above it as private as itself."""
+    """Like `os.makedirs`, but the directories above it become private as well."""
     if os.path.isdir(path):
         return
     above = os.path.dirname(path)
@@ -39,7 +39,7 @@ def make_private_dir(path: str) -> None:
 
 
 def keep_owner(path: str, like: str) -> None:
-    """What root makes among somebody's files (`sudo rewind init`) stays theirs: they could not read it."""
+    """Give what root makes (`sudo rewind init`) to the owner of `like`, who could not read it otherwise."""
     if os.geteuid() == 0:
         info = os.stat(like or ".")
         if info.st_uid:
@@ -47,7 +47,7 @@ def keep_owner(path: str, like: str) -> None:
 
 
 def give_to_owner(folder: str) -> None:
-    """The same for all that lies in a directory."""
+    """The same for everything in a directory."""
     if os.geteuid() or not os.path.isdir(folder) or not os.stat(folder).st_uid:
         return
     for at, folders, names in os.walk(folder):
@@ -58,7 +58,7 @@ def give_to_owner(folder: str) -> None:
 
 
 def make_durable_dir(path: str) -> None:
-    """The same, and a power cut does not take it: what is durable in a directory goes with the directory."""
+    """Like `make_private_dir`, but the directory survives a power cut, and with it its durable files."""
     above = os.path.dirname(path)
     if not os.path.isdir(above):
         make_durable_dir(above)
@@ -67,13 +67,13 @@ def make_durable_dir(path: str) -> None:
 
 
 def chmod_no_follow(name: bytes, mode: int, dir_fd: int) -> None:
-    """The mode of a directory; never that of what a link in its place leads to. It need not be readable."""
+    """Set the mode of a directory, never that of a link's target. The directory need not be readable."""
     if os.chmod in os.supports_follow_symlinks:
         os.chmod(name, mode, dir_fd=dir_fd, follow_symlinks=False)
         return
     fd = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=dir_fd)
     try:
-        os.chmod(f"/proc/self/fd/{fd}", mode)  # Linux has no other way to name what is open like this
+        os.chmod(f"/proc/self/fd/{fd}", mode)  # on Linux, there is no other way for an O_PATH descriptor
     finally:
         os.close(fd)
 
@@ -93,14 +93,14 @@ def write_all(fd: int, data: bytes | memoryview) -> None:
 
 
 def draft_of(path: str) -> str:
-    """Under which name this process writes what is to replace `path`."""
+    """The name of the file that this process writes in order to replace `path`."""
     folder, name = os.path.split(path)
     return os.path.join(folder, f".{name}.{os.getpid()}.tmp")
 
 
 def sweep_drafts(path: str, suffix: str = ".tmp") -> None:
-    """What killed processes left of their attempts to replace this very file. For directories that are not
-    ours; the state directory is swept as a whole."""
+    """Remove the drafts of this file that killed processes left. For directories that are not ours; the state
+    directory is swept as a whole."""
     folder, name = os.path.split(path)
     prefix = f".{name}."
     try:
@@ -115,8 +115,8 @@ def sweep_drafts(path: str, suffix: str = ".tmp") -> None:
 
 def write_atomic(path: str, data: bytes, *, mode: int = PRIVATE_FILE, sync: bool = True,
                  draft: str = "") -> None:
-    """Replace `path` by a file with these bytes; a crash leaves the old one or the new one. What it leaves of
-    the `draft` has to be swept."""
+    """Replace `path` with a file of these bytes. A crash leaves the old file or the new one, and perhaps a
+    `draft`, which has to be swept."""
     folder, temp = os.path.dirname(path), draft or draft_of(path)
     fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, mode)
     try:
@@ -139,20 +139,20 @@ def unlink_quietly(path: str) -> None:
     try:
         os.unlink(path)
     except OSError:
-        pass  # the first error is the one to report; a leftover is swept by the next command
+        pass  # the next command sweeps it
 
 
 def read_bounded(path: str, limit: int) -> bytes:
-    """The content of a regular file of ours; what is planted there (a FIFO, a huge file) is refused."""
+    """The content of a regular file. Something that was planted there (a FIFO, a huge file) is refused."""
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     try:
         info = os.fstat(fd)
         if not stat.S_ISREG(info.st_mode):
             raise RewindError(f"{path} is not a regular file.")
         if info.st_size > limit:
-            raise RewindError(f"{path} is {info.st_size} bytes long; at most {limit} make sense.")
+            raise RewindError(f"{path} is {info.st_size} bytes long; at most {limit} are read.")
         chunks = []
-        asked = max(info.st_size, 4095) + 1  # one more, to see its end at once; it may grow meanwhile
+        asked = max(info.st_size, 4095) + 1  # one more, to see the end at once; the file may grow meanwhile
         while limit >= 0:
             chunk = os.read(fd, asked)
             chunks.append(chunk)
@@ -165,8 +165,8 @@ def read_bounded(path: str, limit: int) -> bytes:
 
 
 def stamp_of(path: str) -> Stamp | None:
-    """While the stamp is the same, the file need not be read again. Take it before reading: what is written
-    meanwhile then counts as a change. None: there is no such file."""
+    """As long as the stamp is the same, the file need not be read again. Take it before reading, so that a
+    later write counts as a change. None: there is no such file."""
     try:
         return stamp_of_stat(os.stat(path))
     except OSError:
@@ -178,7 +178,7 @@ def stamp_of_stat(info: os.stat_result) -> Stamp:
 
 
 def on_local_disk(path: str) -> bool:
-    """False when the directory may be shared with another machine, where SQLite's WAL is unsafe."""
+    """False if the directory may be shared with another machine, which makes SQLite's WAL unsafe."""
     try:
         with open("/proc/self/mountinfo", "rb") as file:
             mounts = [line.split(b" ") for line in file.read().splitlines()]

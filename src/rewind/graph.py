@@ -12,9 +12,9 @@ _WIDEST = 6
 
 
 def lanes(rows: Sequence[tuple[Hashable, Hashable | None] | None]) -> list[str]:
-    """For each row (itself, what it came from) its piece of the graph; None is a row beside the graph.
-    Empty texts where nothing branches."""
-    waiting: list[Hashable | None] = []  # what each lane leads to
+    """The piece of the graph for each row (itself, its parent). A row that is None is not part of the graph.
+    All texts are empty if nothing branches."""
+    waiting: list[Hashable | None] = []  # the row that each lane leads to
     pieces = []
     for row in rows:
         if row is None:
@@ -55,7 +55,7 @@ def _free(waiting: list[Hashable | None]) -> int:
 
 
 def _drawn(waiting: list[Hashable | None], at: int, joining: list[int]) -> list[str]:
-    """A row to which other lanes come back draws them in: `●─╯`."""
+    """The marks of a row. Lanes that end in it are drawn as `●─╯`."""
     piece = [PASS if lane is not None else NONE for lane in waiting]
     piece[at] = NODE
     last = max(joining, default=at)

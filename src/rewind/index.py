@@ -1,6 +1,6 @@
-"""`known-stores.json`, read: which stores this user made or trusted, and which paths they belong to.
+"""Reads `known-stores.json`: which stores this user made or trusted, and which paths they belong to.
 
-A hook reads it for every event, so this file only reads. `checkpoint/project/known_stores.py` writes.
+A hook reads it for every event, so it is read here and written in `checkpoint/project/known_stores.py`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from rewind.jsonfile import JsonObject
 
 FILE = "known-stores.json"
-MAIN = "main"  # the place of a project that has no other
+MAIN = "main"  # the name of a project's main place
 STORAGE = "storage"
 _MAX_BYTES = 16 << 20
 
 
 class Index:
-    """Entries by store id: `root`, `also` (where it was before, or is as well), `aliases` (other paths of the
-    same directory), `places` (path -> name), `dir` (its directory in `storage/`), `marked`."""
+    """Entries by store id: `root`, `also` (former and additional paths), `aliases` (other paths of the same
+    directory), `places` (path -> name), `dir` (its directory in `storage/`), `marked`."""
 
     def __init__(self, data: JsonObject) -> None:
         self.data = data
@@ -44,13 +44,13 @@ class Index:
         return _path(self.entry(store_id).get("root"))
 
     def roots(self, store_id: str) -> list[str]:
-        """Where the store is said to be, or was once: the latest first."""
+        """Where the project of the store is or was, the latest path first."""
         entry = self.entry(store_id)
-        return [root for root in (_path(entry.get("root")), *texts(entry.get("also"))) if root]
+        return [root for root in (_path(entry.get("root")), *jsonfile.texts_in(entry.get("also"))) if root]
 
     def paths(self, store_id: str) -> list[str]:
         """The same, and every other path that leads there."""
-        return [*self.roots(store_id), *texts(self.entry(store_id).get("aliases"))]
+        return [*self.roots(store_id), *jsonfile.texts_in(self.entry(store_id).get("aliases"))]
 
     def at(self, path: str) -> tuple[str, str] | None:
         """(store id, place) of a path that is the top of a project or of a place."""
@@ -60,9 +60,9 @@ class Index:
 
     def _by_path(self) -> dict[str, tuple[str, str]]:
         found: dict[str, tuple[str, str]] = {}
-        for store_id in self.stores:  # of two for one path, the later one
+        for store_id in self.stores:  # if two have the same path, the later one counts
             entry = self.entry(store_id)
-            for path in (*texts(entry.get("aliases")), _path(entry.get("root"))):
+            for path in (*jsonfile.texts_in(entry.get("aliases")), _path(entry.get("root"))):
                 found[path] = store_id, MAIN
             places = entry.get("places")
             for path, name in places.items() if isinstance(places, dict) else ():
@@ -72,15 +72,15 @@ class Index:
         return found
 
     def storage(self, home: str, store_id: str) -> str:
-        """Its directory in global storage, whether or not it is there."""
+        """The directory of a store in global storage, whether or not it exists."""
         return os.path.join(home, STORAGE, _name(self.entry(store_id).get("dir")) or store_id)
 
 
-_last: tuple[object, Index] | None = None  # what was read last, and of which version of the file
+_last: tuple[object, Index] | None = None  # the version of the file that was read last, and its content
 
 
 def load_index(home: str, *, fresh: bool = False) -> Index:
-    """`fresh`: for whoever is going to change it."""
+    """`fresh`: read it again in any case, in order to change it."""
     global _last
     path = os.path.join(home, FILE)
     stamp = stamp_of(path)
@@ -101,10 +101,6 @@ def _read(path: str) -> Index:
         raise StoreDamaged(what=f"{path} is not readable",
                            hint="Move it away, then run `rewind init --trust` in each project.")
     return Index(data)
-
-
-def texts(value: Any) -> list[str]:
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
 def _path(value: Any) -> str:

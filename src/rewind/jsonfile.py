@@ -1,7 +1,7 @@
-"""The small files that Rewind and its agents keep as one JSON object: read within a limit, written whole.
+"""Small files with one JSON object, of Rewind and of agents: read up to a limit, and written as a whole.
 
-It is on the hook's way, so it does without `json`. Where a person is to be told what is wrong with a file,
-see `config/strictjson.py`.
+Hooks use this, so it does not import `json`. To tell a person what is wrong with a file, use
+`config/strictjson.py`.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    # One whose keys others decide. What Rewind itself writes has a shape with a name.
+    # An object whose keys others decide. Objects that Rewind writes have a TypedDict.
     JsonObject = dict[str, Any]
 else:
     JsonObject = dict
 
 
 def read(path: str, limit: int) -> JsonObject | None:
-    """The object in the file. None: there is something else, or more of it than `limit` bytes.
+    """The object in the file. None if the file holds something else, or more than `limit` bytes.
 
-    An `OSError` passes: only the caller knows whether the file has to be there."""
+    An `OSError` is passed on, because only the caller knows whether the file must exist."""
     try:
         found = quickjson.loads(read_bounded(path, limit))
     except (ValueError, RecursionError, RewindError):
@@ -33,7 +33,7 @@ def read(path: str, limit: int) -> JsonObject | None:
 
 
 def read_or_empty(path: str, limit: int) -> JsonObject:
-    """The same for what can be done without: an empty object where there is none to be read."""
+    """The same for an optional file: an empty object if it cannot be read."""
     try:
         return read(path, limit) or {}
     except OSError:
@@ -41,8 +41,13 @@ def read_or_empty(path: str, limit: int) -> JsonObject:
 
 
 def objects_in(value: object) -> list[Any]:
-    """The objects in a list that somebody else may have written; none where it is no list."""
+    """The objects in a list that somebody else may have written; none if it is not a list."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def texts_in(value: object) -> list[str]:
+    """The texts in such a list."""
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
 def write(path: str, data: Mapping[str, object], *, sync: bool = True) -> None:

@@ -1,4 +1,4 @@
-"""The lock: one writer at a time, and who waits for it comes before upkeep."""
+"""The lock: one writer at a time, and upkeep lets others go first."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
 
-_NO_FLOCK = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)  # a file system without it
-# Seconds between two looks, by how long somebody has waited: of a hundred that wait, looking costs the most.
+_NO_FLOCK = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)  # from a file system without flock
+# (until, pause) in seconds: the longer a process waits, the more rarely it looks. If a hundred processes
+# wait, looking takes most of the time.
 _LOOK_AGAIN = ((0.25, 0.003), (3.0, 0.01))
 _LOOK_AGAIN_LATER = 0.05
-_SIGNED = 64  # bytes in a lock's file that say who has it
+_SIGNED = 64  # bytes in the lock file that say who holds the lock
 
 
 class Lock:
-    """One writer at a time. The kernel drops the lock with its process, so none is ever stale.
+    """One writer at a time. The kernel releases the lock when its process ends, so it is never stale.
 
-    Upkeep takes it for a moment, again and again, and would win every time against somebody who only looks
-    now and then. So whoever waits stands `in_line` (`WaitingLine`), and `upkeep` does not take the lock
-    while somebody does.
+    Upkeep takes the lock for a moment, again and again, and would always win against a process that only
+    looks from time to time. So a process that waits stands `in_line` (`WaitingLine`), and `upkeep` does not
+    take the lock while somebody stands there.
     """
 
     def __init__(self, path: str, what: str, wait: float = 10.0, *, in_line: bool = False,
@@ -51,7 +52,7 @@ class Lock:
         return self
 
     def try_acquire(self) -> bool:
-        """Like `with`, but it says at once whether the lock could be had, and costs little to ask again."""
+        """Like `with`, but it returns at once whether it got the lock, and costs little to repeat."""
         if self.fd < 0:
             self._open()
         if not self._try():
@@ -71,7 +72,7 @@ class Lock:
         if self._claim:
             unlink_quietly(self._claim)
             self._claim = None
-            if self.upkeep:  # without flock nobody is seen in line; in so long a time, everybody looks once
+            if self.upkeep:  # without flock, there is no line: leave enough time for everybody to look once
                 time.sleep(_LOOK_AGAIN_LATER)
         if self.fd >= 0:
             _unlock(self.fd)
@@ -79,7 +80,7 @@ class Lock:
             self.fd = -1
 
     def now_ns(self) -> int:
-        """The file system's own clock, which need not agree with this machine's."""
+        """The time by the clock of the file system, which may differ from that of this machine."""
         os.utime(self.fd)
         return os.fstat(self.fd).st_mtime_ns
 
@@ -112,14 +113,14 @@ class Lock:
         return self._try_claim()
 
     def _try_claim(self) -> bool:
-        """For file systems without flock: a claim file that names host, boot and process."""
+        """For file systems without flock: make a claim file that names host, boot and process."""
         claim = self.path + ".claim"
         if self._put_claim(claim):
             return True
         if not is_dead_claim(claim):
             return False
-        # Moved aside, not deleted: of several who find it dead only one succeeds in that, and a
-        # living claim that came in between is put back by whoever moved it.
+        # It is moved aside, not deleted. If several processes find it dead, only one of them can move it, and
+        # that one puts back a living claim that was made in between.
         aside = f"{claim}.{os.getpid()}"
         try:
             os.rename(claim, aside)
@@ -132,7 +133,7 @@ class Lock:
         return self._put_claim(claim)
 
     def _put_claim(self, claim: str) -> bool:
-        """A link to a finished file: a claim is never seen half written."""
+        """Link a finished file, so that nobody sees a half-written claim."""
         draft = f"{claim}.{os.getpid()}.new"
         fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, PRIVATE_FILE)
         try:
@@ -149,9 +150,9 @@ class Lock:
         return True
 
     def _sign(self) -> None:
-        # Only for the message of whoever waits in vain: the kernel's lock is what counts, also on a
-        # full disk, where a collection must still be able to begin. A line of the same length each time:
-        # to cut a file takes a file system longer than all the rest of this.
+        # Only for the message of a process that waits in vain. The kernel's lock is what counts, also on a
+        # full disk, where a collection must still be able to begin. The line always has the same length,
+        # because truncating a file takes longer than everything else here.
         try:
             os.pwrite(self.fd, f"{os.getpid()} rewind {self.what}\n".ljust(_SIGNED).encode(), 0)
         except OSError:
@@ -175,15 +176,16 @@ def is_dead_claim(claim: str) -> bool:
     except (OSError, ValueError, RewindError):
         return False
     if host != os.uname().nodename:
-        return False  # another machine's process cannot be seen from here: wait for it
+        return False  # a process of another machine cannot be seen from here, so wait for it
     return boot != boot_id() or living != start
 
 
 class WaitingLine:
-    """Who waits for a lock: each holds a shared lock on a second file beside it, and the kernel takes that
-    away with its process, on another machine as well.
+    """The processes that wait for a lock: each holds a shared lock on a second file beside it, which the
+    kernel releases when the process ends, on another machine as well.
 
-    It is a courtesy: where it cannot be written, or without flock, everybody still gets the lock, only later.
+    It is a courtesy: if the file cannot be written, or without flock, everybody still gets the lock, only
+    later.
     """
 
     def __init__(self, path: str) -> None:
@@ -191,7 +193,7 @@ class WaitingLine:
         self.fd = -1
 
     def join(self) -> None:
-        """Until `leave`. Not at once, perhaps: somebody may be looking whether there is anybody."""
+        """Stand in line until `leave`. This may fail while somebody checks whether the line is empty."""
         if self.fd >= 0:
             return
         try:
@@ -226,7 +228,7 @@ class WaitingLine:
 
 
 def is_wanted(path: str) -> bool:
-    """Whether somebody has this lock right now, or waits for it. For upkeep, which then rests."""
+    """Whether somebody holds this lock or waits for it, so that upkeep should rest."""
     if not WaitingLine(path).is_empty():
         return True
     why = _why_not_shared(path, os.O_RDWR)
@@ -234,12 +236,12 @@ def is_wanted(path: str) -> bool:
 
 
 def is_locked(path: str) -> bool:
-    """Whether another program holds its own lock file. Looking takes a shared lock for an instant."""
+    """Whether another program holds a lock on its lock file. This takes a shared lock for an instant."""
     return _why_not_shared(path, os.O_RDONLY | os.O_NONBLOCK) in (errno.EWOULDBLOCK, errno.EACCES)
 
 
 def _why_not_shared(path: str, mode: int) -> int | None:
-    """The error with which a shared lock is refused; None where it is had, or there is no such file."""
+    """The error with which a shared lock is refused, or None if it is granted or there is no such file."""
     try:
         fd = os.open(path, mode | os.O_NOFOLLOW)
     except OSError:
@@ -255,8 +257,8 @@ def _why_not_shared(path: str, mode: int) -> int | None:
 
 
 def _unlock(fd: int) -> None:
-    # Closing is not enough: a forked child that still lives has the same lock through its copy.
+    # Closing is not enough: a forked child that is still alive shares the lock through its descriptor.
     try:
         fcntl.flock(fd, fcntl.LOCK_UN)
     except OSError:
-        pass  # a file system without flock; the claim file was what counted
+        pass  # on a file system without flock, only the claim file counted

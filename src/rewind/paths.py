@@ -1,4 +1,4 @@
-"""Where things are: Rewind's home, a project's state, and the project a directory belongs to."""
+"""Where things are: Rewind's home, the state of a project, and the project that a directory belongs to."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 STATE_IN_PROJECT = os.path.join(".agent", "rewind")
 STORE_FILE = "store.json"
 PLACES = "places"
-TEMP_PREFIX = ".rewind-tmp-"  # then 16 hex digits: a name of ours that may lie in a project for an instant
+TEMP_PREFIX = ".rewind-tmp-"  # and 16 hex digits: a temporary file of ours in a project
 
 
 class Project:
     """A directory tree that is checkpointed, and the directory that holds its state.
 
-    `root` is the work tree that is meant, one place of the project; `main` is the root of its main place. All
-    places share one state directory.
+    `root` is the work tree that is meant, which is one place of the project. `main` is the root of its main
+    place. All places share one state directory.
     """
 
     __slots__ = ("home", "main", "marked", "place", "root", "state")
@@ -34,16 +34,16 @@ class Project:
         self.home = home
         self.place = place
         self.main = main or root
-        self.marked = ""  # what the marker said when the project was found, if it was read
+        self.marked = ""  # the content of the marker, if it was read when the project was found
 
     def path(self, *parts: str) -> str:
-        """What all places share."""
+        """A path in the state directory, which all places share."""
         return os.path.join(self.state, *parts)
 
     @property
     def place_dir(self) -> str:
-        """What belongs to this place alone: its sessions, its hooks' memory, its scan cache. The main place's
-        lies at the top, as it did before there were others."""
+        """The directory for what belongs to this place: its sessions, its hooks' memory, its scan cache. For
+        the main place it is the state directory itself, as it was before there were other places."""
         return self.state if self.place == MAIN else os.path.join(self.state, PLACES, self.place)
 
     def own(self, *parts: str) -> str:
@@ -69,7 +69,7 @@ def current_dir() -> str:
 
 
 def is_temp_name(name: bytes) -> bool:
-    """Exactly a name that we make: anything else, however alike, is the user's."""
+    """Whether this is exactly a name that we make. Any similar name is the user's."""
     prefix = TEMP_PREFIX.encode()
     digits = name[len(prefix):]
     return name.startswith(prefix) and len(digits) == 16 and not digits.strip(b"0123456789abcdef")
@@ -80,13 +80,13 @@ def temp_name() -> str:
 
 
 def is_state_path(path: bytes) -> bool:
-    """Whether a path in a project is, or lies in, a state directory: this project's or a nested one's."""
+    """Whether a path in a project is in a state directory, of this project or of a nested one."""
     return b"/.agent/rewind/" in b"/" + path + b"/"
 
 
 def rewind_home() -> str:
-    """A relative `REWIND_HOME` is one in the home directory: in the current one, a repository could bring it
-    along, with the list of stores that are trusted in it."""
+    """A relative `REWIND_HOME` is below the home directory. If it were below the current directory, a
+    repository could contain one, with a list of trusted stores in it."""
     return os.path.abspath(os.path.join(os.path.expanduser("~"), os.environ.get("REWIND_HOME") or ".rewind"))
 
 
@@ -99,22 +99,22 @@ def global_state(store_id: str, home: str) -> str:
 
 
 def old_global_state(root: str, home: str) -> str:
-    """Where an earlier version put the state: by the path, so a project that was moved lost it."""
+    """Where an earlier version put the state: by the path of the project, so moving the project lost it."""
     return os.path.join(home, STORAGE, sha256(os.fsencode(root)).hex()[:32])
 
 
 def open_project(root: str, home: str | None = None) -> Project | None:
-    """The project, or the place of one, whose top is exactly `root`; None when it was never initialised."""
+    """The project or place whose top directory is exactly `root`, or None."""
     root = os.path.realpath(root)
     found = find_project(root, home)
     return found if found and found.root == root else None
 
 
 def find_project(start: str, home: str | None = None) -> Project | None:
-    """The nearest project at or above `start`, and the place of it that `start` is in.
+    """The nearest project at or above `start`, and its place that `start` is in.
 
-    The walk ends at HOME: a state directory left in HOME by accident must not make one giant
-    project of everything below it.
+    The search ends at HOME: a state directory that was left in HOME by accident must not turn everything
+    below it into one giant project.
     """
     home = home or rewind_home()
     start = os.path.realpath(start)
@@ -133,8 +133,8 @@ def find_project(start: str, home: str | None = None) -> Project | None:
 
 
 def project_of_state(folder: str, home: str | None = None) -> Project | None:
-    """The project whose state in global storage this directory is: so a person names one whose path belongs
-    to another project by now."""
+    """The project that has this state directory in global storage. With it, a person can name a project whose
+    path belongs to another project by now."""
     home = home or rewind_home()
     folder = os.path.realpath(folder)
     if os.path.dirname(folder) != os.path.realpath(os.path.join(home, STORAGE)):
@@ -145,8 +145,8 @@ def project_of_state(folder: str, home: str | None = None) -> Project | None:
 
 
 def _linked_place(top: str, start: str, home: str, index: Index) -> Project | None:
-    """A linked work tree is a place of the project that its repository's main work tree is, or that lies in
-    there at the same relative path."""
+    """A linked work tree is a place of the project that is its repository's main work tree, or that is in the
+    main work tree at the same relative path."""
     linked = linked_at(top)
     if linked is None:
         return None
@@ -185,10 +185,10 @@ def _known_at(root: str, store_id: str, place: str, home: str, index: Index) -> 
 
 def _moved_over(root: str, store_id: str, known: tuple[str, str] | None, home: str,
                 index: Index) -> Project | None:
-    """A project that was moved to where another one was: its marker names the store `store_id`. The other one
-    is in the index, or has its state directory here."""
+    """A project that was moved to the path of another one. Its marker names the store `store_id`. The other
+    project is in the index, or has its state directory here."""
     was = index.root(store_id)
-    # Where the store is not the one of its own path any more, somebody has chosen the other one.
+    # If its old path does not belong to this store any more, somebody has chosen another store.
     if not was or was == root or (known and (known[0] == store_id or known[1] != MAIN)) or (
             index.at(was) != (store_id, MAIN)):
         return None
@@ -196,8 +196,8 @@ def _moved_over(root: str, store_id: str, known: tuple[str, str] | None, home: s
 
 
 def state_of(store_id: str, root: str, home: str, index: Index) -> str:
-    """Global storage first: where both are there, a move to it has not taken the old one away yet, or the one
-    in the project is a copy that came with it."""
+    """Where the state of a store is. Global storage comes first: if both exist, a move to it has not yet
+    removed the old state, or the state in the project came with a copy of the project."""
     for state in (index.storage(home, store_id), project_state(root), old_global_state(root, home)):
         if os.path.lexists(os.path.join(state, STORE_FILE)):
             return state
@@ -205,13 +205,13 @@ def state_of(store_id: str, root: str, home: str, index: Index) -> str:
 
 
 def _by_marker(root: str, home: str, index: Index) -> Project | None:
-    """A path that the index does not know: a project that was moved, or another path to one."""
+    """The project at a path that the index does not know: it was moved, or this is another path to it."""
     if not has_marker(root):
         return None
     store_id = read_marker(root)
     was = index.root(store_id)
     if not was and store_id and os.path.lexists(os.path.join(global_state(store_id, home), STORE_FILE)):
-        return Project(root, global_state(store_id, home), home)  # the index is lost: not trusted, and said
+        return Project(root, global_state(store_id, home), home)  # the index is lost, so it is not trusted
     if not was or is_copy(root, was, store_id) or is_tracked(root):
         return None
     state = state_of(store_id, was, home, index)
@@ -219,14 +219,14 @@ def _by_marker(root: str, home: str, index: Index) -> Project | None:
 
 
 def is_copy(root: str, original: str, store_id: str) -> bool:
-    """Whether the directory that the store was made for is still there, and is another one."""
+    """Whether the directory that the store was made for still exists and is another one."""
     if not os.path.isdir(original) or is_same_dir(root, original):
         return False
     return read_marker(original) == store_id
 
 
 def is_same_dir(one: str, other: str) -> bool:
-    """Two paths to one directory: a bind mount, or names on a file system that ignores case."""
+    """Whether two paths lead to one directory, because of a bind mount or a file system that ignores case."""
     try:
         return os.path.samefile(one, other)
     except OSError:

@@ -1,4 +1,4 @@
-"""The life of a process: which one it is, what it keeps open, and starting one that nobody waits for."""
+"""Processes: telling them apart, what they keep open, and starting one that nobody waits for."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ _MOST_DESCRIPTORS = 4096  # where the open ones cannot be listed
 
 
 def open_missing_streams() -> None:
-    """Where a standard stream was closed by whoever started us, the next file that is opened would get its
-    number, and what is meant for a person or an agent would be written into it."""
+    """If a standard stream was closed when we were started, the next file that is opened would get its
+    number, and text for a person or an agent would be written into that file."""
     while True:
         fd = os.open(os.devnull, os.O_RDWR)
         if fd > 2:
@@ -20,7 +20,7 @@ def open_missing_streams() -> None:
 
 
 def process_start(pid: int) -> str | None:
-    """A token that tells this life of a pid from the next one; None when no such process lives."""
+    """A token that differs for another process with the same pid; None if no such process is alive."""
     try:
         fields = _status_of(pid)
         return None if fields[0] in (b"Z", b"X") else fields[19].decode()
@@ -33,8 +33,8 @@ def process_start(pid: int) -> str | None:
 
 
 def is_zombie(pid: int) -> bool:
-    """Whether this process has ended, and its end was never asked for: in a container whose first process is
-    not made for that, it stays in the list of processes."""
+    """Whether this process has ended but was not waited for. In a container whose first process does not wait
+    for others, it stays in the list of processes."""
     try:
         return _status_of(pid)[0] == b"Z"
     except OSError:
@@ -42,7 +42,7 @@ def is_zombie(pid: int) -> bool:
 
 
 def _status_of(pid: int) -> list[bytes]:
-    """What the kernel says of it, behind its name, which may hold anything."""
+    """The kernel's status fields after the name, which may contain anything."""
     with open(f"/proc/{pid}/stat", "rb") as file:
         return file.read().rpartition(b")")[2].split()
 
@@ -73,12 +73,12 @@ def close_all_but(*kept: int) -> None:
             try:
                 os.close(fd)
             except OSError:
-                pass  # the one by which the list was read
+                pass  # the descriptor that the list was read from
 
 
 def detach(*kept: int) -> None:
-    """Nothing of whoever started us: a session and a working directory of its own, and no descriptor but
-    these. Who reads a pipe until its end waits for everybody who has it open, whatever its number."""
+    """Leave everything of the process that started us: get a session and a working directory of our own, and
+    keep no descriptor but these. Whoever reads a pipe to its end waits for every process that has it open."""
     os.setsid()
     drop_streams()
     close_all_but(*kept)
@@ -86,15 +86,15 @@ def detach(*kept: int) -> None:
 
 
 def leave_session() -> None:
-    """Whoever kills the group that we were started in does not mean us any more."""
+    """Leave the process group that we were started in, so that killing the group does not kill us."""
     try:
         os.setsid()
     except OSError:
-        pass  # the first of its group, so nobody else's
+        pass  # this process leads a group of its own already
 
 
 def drop_streams(*more: int) -> None:
-    """The standard streams lead nowhere from here on, nor do these."""
+    """Redirect the standard streams, and these descriptors, to /dev/null."""
     null = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2, *more):
         os.dup2(null, fd)
@@ -102,7 +102,7 @@ def drop_streams(*more: int) -> None:
 
 
 def spawn_detached(arguments: list[str]) -> None:
-    """Start this interpreter on `arguments`, tied to nothing of ours. Names in them must be full paths."""
+    """Start this interpreter with `arguments`, detached from this process. Paths in them must be absolute."""
     pid = os.fork()
     if pid:
         os.waitpid(pid, 0)

@@ -1,5 +1,6 @@
-"""The marker: a small file in a project that names its store, so that a project that was moved is found again
-and a copy is told from its original. It lies in the project's git directory, else in `.agent/`."""
+"""The marker: a small file in a project that names its store, so that a project that was moved is found
+again, and a copy is not taken for the original. It is in the project's git directory, or else in
+`.agent/`."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ def marker_path(root: str) -> str:
 
 
 def read_marker(root: str) -> str:
-    """The id of the store that this directory says it belongs to, or nothing."""
+    """The id of the store in the marker of this directory, or an empty text."""
     if _is_behind_link(root):
         return ""
     try:
@@ -47,18 +48,18 @@ def write_marker(root: str, store_id: str) -> None:
     if _is_behind_link(root):
         return
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    sweep_drafts(path)  # a process that was killed here left its own
+    sweep_drafts(path)  # those of processes that were killed here
     write_atomic(path, store_id.encode() + b"\n", mode=0o644, sync=False)
 
 
 def _is_behind_link(root: str) -> bool:
-    """A directory that leads elsewhere, perhaps into another project, is none of ours."""
+    """Whether the directory of the marker is a link, which may lead into another project."""
     return os.path.islink(os.path.dirname(marker_path(root)))
 
 
 def is_tracked(root: str) -> bool:
-    """Whether git tracks the marker, so that whoever made the repository chose what it says. Asked of one
-    outside the git directory, and only where it would decide something."""
+    """Whether git tracks the marker, so that the author of the repository chose its content. Git is asked
+    only about a marker outside the git directory."""
     if marker_path(root) != os.path.join(root, IN_AGENT) or not _is_in_repository(root):
         return False
     import subprocess
@@ -68,7 +69,7 @@ def is_tracked(root: str) -> bool:
                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL, timeout=5, check=False)
     except (OSError, subprocess.SubprocessError):
-        return True  # not known: then it is not trusted
+        return True  # this is not known, so the marker is not trusted
     return asked.returncode != 1
 
 

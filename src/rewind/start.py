@@ -1,6 +1,6 @@
-"""Where an installed `rewind` begins: started as a file, with nothing but Python itself, by `bin-rewind`."""
+"""Where an installed `rewind` begins: `bin-rewind` starts this file with nothing but Python itself."""
 
-# Ctrl-C is no traceback from the first line on: no import stands before these, not even `__future__`.
+# Ctrl-C must not print a traceback, so no import stands outside the `try`, not even `__future__`.
 try:
     import gc
     import os
@@ -10,7 +10,7 @@ except KeyboardInterrupt:
 
 
 def _start() -> None:
-    gc.disable()  # a short life: what a collection finds is not worth looking for it
+    gc.disable()  # the process is so short that a collection costs more than it frees
     if sys.version_info < (3, 9):  # noqa: UP036 - an interpreter that moved may be an old one
         sys.exit(f"error: Rewind needs Python 3.9 or newer; this is {sys.version.split()[0]}")
     library = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -18,7 +18,7 @@ def _start() -> None:
     from rewind.fast.bundle import use_bundle
 
     use_bundle(library)
-    # Last of all: only the user interfaces look for something there, and only they pay for it.
+    # At the end of the path, so that only the user interfaces spend time looking there.
     sys.path.append(os.path.join(os.path.dirname(library), "venv", "lib",
                                  f"python{sys.version_info[0]}.{sys.version_info[1]}", "site-packages"))
     from rewind.cli.main import run
@@ -29,5 +29,5 @@ def _start() -> None:
 if __name__ == "__main__":
     try:
         _start()
-    except KeyboardInterrupt:  # so early that nothing was begun
+    except KeyboardInterrupt:  # nothing was begun yet
         raise SystemExit(130)

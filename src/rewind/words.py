@@ -1,4 +1,4 @@
-"""What several interfaces say, so that each thing is said in one way."""
+"""Texts that several interfaces show, so that they all say the same."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ _UNITS = ((60, 1, "s", "s"), (5400, 60, "min", "m"), (129600, 3600, "h", "h"),
 
 
 def age(then: float, now: float | None = None) -> str:
-    """How long ago, in one unit: people compare, they do not calculate."""
+    """How long ago, in a single unit, which is easy to compare."""
     number, unit, _ = _ago(then, now)
     return f"{number} {unit} ago" if unit else "now"
 
 
 def short_age(then: float, now: float | None = None) -> str:
-    """The same in at most four characters; nothing where the time is not known."""
+    """The same in at most four characters; empty if the time is not known."""
     number, unit, short = _ago(then, now)
     return "" if not then else f"{number}{short}" if unit else "now"
 
@@ -93,12 +93,12 @@ def size(count: float) -> str:
 
 
 def shown(path: bytes) -> str:
-    """A name as one line of text: bytes that are not UTF-8 and control characters are escaped."""
+    """A path as one line of text. Bytes that are not UTF-8 and control characters are escaped."""
     return safe(path.decode("utf-8", "surrogateescape"))
 
 
 def safe(text: str, kept: str = "") -> str:
-    """Text from a record or a transcript, for a terminal: nothing in it can steer the terminal."""
+    """Text from a record or a transcript for a terminal, without characters that could steer it."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in kept else _escaped(c) for c in text)
@@ -123,12 +123,12 @@ def _escaped(char: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Without what a terminal would obey: it may go into a file."""
+    """The text without control characters, so that it may go into a file."""
     return "".join(c if c.isprintable() else " " for c in text)
 
 
 def quoted(text: str, longest: int = 60) -> str:
-    """A person's words within a sentence of ours, on one line."""
+    """A person's text, quoted on one line, for a sentence of ours."""
     return f'"{shortened(" ".join(text.split()), longest)}"'
 
 
@@ -151,11 +151,11 @@ def file_count(changes: Mapping[str, Any]) -> int:
 
 _MANY_LINES = 100
 _MANY_FILES = 10
-_SEVERAL_FILES = 3  # where nothing came in their place
+_SEVERAL_FILES = 3  # if no files were added
 
 
 def is_large_deletion(changes: Mapping[str, Any]) -> bool:
-    """Much is gone, and not much came in its place: worth a second look."""
+    """Whether much was deleted and little was added, which is worth a second look."""
     files, gone = changes["files"], changes.get("deleted")
     if changes["removed"] >= _MANY_LINES and changes["removed"] > 3 * changes["added"]:
         return True

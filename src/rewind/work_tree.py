@@ -1,4 +1,4 @@
-"""Linked git work trees: which repository a directory with a `.git` file belongs to, and by what name."""
+"""Linked git work trees: which repository a directory with a `.git` file belongs to, and its name there."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _LONGEST = 60
 
 
 class Linked:
-    """A linked work tree: its top, the main work tree of its repository (of a bare one, the repository
-    itself), and the name of the place that it is."""
+    """A linked work tree: its top directory, the main work tree of its repository (or a bare repository
+    itself), and the name of the place."""
 
     __slots__ = ("main", "name", "top")
 
@@ -28,13 +28,14 @@ class Linked:
 
 
 def linked_at(top: str) -> Linked | None:
-    """None for everything else: a main work tree, a submodule, a directory without git."""
+    """The linked work tree with this top directory. None for a main work tree, a submodule, or no
+    repository."""
     folder = _git_dir(top)
     if not folder:
         return None
     common = _line(os.path.join(folder, "commondir"))
     if not common:
-        return None  # a submodule: a repository of its own, and part of what is around it
+        return None  # a submodule, which is a repository of its own and a part of the project around it
     common = os.path.realpath(os.path.join(folder, common))
     if not os.path.lexists(os.path.join(common, "HEAD")):
         return None
@@ -62,8 +63,8 @@ def _line(path: str, prefix: bytes = b"") -> str:
 
 
 def _place_name(top: str, folder: str) -> str:
-    """Git's own name of the work tree, which is unique in its repository and stays when the work tree is
-    moved. A copy of a work tree has the same one, so it gets a name by its path."""
+    """Git's name of the work tree, which is unique in its repository and stays when the work tree is moved. A
+    copy of a work tree has the same name, so it gets a name made of its path."""
     name = os.path.basename(folder)
     belongs = os.path.dirname(_line(os.path.join(folder, "gitdir")))
     home = os.path.realpath(os.path.join(folder, belongs)) if belongs else top

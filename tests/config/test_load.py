@@ -12,7 +12,6 @@ import pytest
 import rewind
 from rewind.config.load import (
     PROBLEM_LIMIT,
-    check_settings,
     load_settings,
     load_tier,
     load_usable,
@@ -41,7 +40,7 @@ class Place:
         with pytest.raises(ConfigInvalid) as caught:
             load_settings(self.home, self.state)
         assert caught.value.exit_code == 1
-        assert caught.value.problems == check_settings(self.home, self.state)
+        assert caught.value.problems == load_usable(self.home, self.state)[1]
         assert caught.value.message == "\n".join(caught.value.problems)
         return caught.value.problems
 
@@ -182,7 +181,7 @@ def test_broken_json_is_named_with_line_and_column(place: Place) -> None:
     ('{"maxFileSizeMb": ' + "9" * 900_000 + "}", "a number of 900000 digits is too long."),
     ('{"x": ' * 100_000 + "1" + "}" * 100_000, "is nested too deeply."),
     ("[" * 1_000_000, "is nested too deeply."),
-    ('{"x": "' + "y" * (1 << 20) + '"}', "at most 1048576 make sense."),
+    ('{"x": "' + "y" * (1 << 20) + '"}', "at most 1048576 are read."),
 ])
 @pytest.mark.parametrize("whose", ["user", "project"])
 def test_hostile_or_careless_content_gives_one_sentence(

@@ -172,9 +172,9 @@ event = Some(session=name, transcript="", subagent="", found=None, profile=Some(
 HookFilesLock.wait = 90.0  # what is tried is that nothing is lost, not how long anybody waits
 sys.stdin.readline()
 for number in range(15):
-    SessionMemory(state + "/session.json").turn(event, running=number % 2 == 0)
+    SessionMemory(state).turn(event, running=number % 2 == 0)
     with HookFilesLock(state):
-        hooks = HookState(state + "/hook-state.json")
+        hooks = HookState(state)
         assert hooks.claim(f"{name} {number}") and not hooks.claim(f"{name} {number}")
         hooks.save()
 """

@@ -21,9 +21,10 @@ from rewind.checkpoint.project.known_stores import is_known
 from rewind.checkpoint.records.record import RecordFiles
 from rewind.controller import Controller
 from rewind.errors import RewindError
-from rewind.hooks.handle import WARNING, Outcome, handle
+from rewind.hooks.handle import Outcome, handle
 from rewind.hooks.making import checkpoint, work
 from rewind.hooks.memory.log import write_log
+from rewind.hooks.unprotected import WARNING
 from rewind_cli import CHECKOUT, git, tree_state
 
 BIG = "precious\n" * 200_000  # 1.8 MB: an ignored file of this size is not captured

@@ -160,7 +160,7 @@ def test_what_fails_after_its_hook_has_gone_is_counted_by_itself(
     assert is_silent(hooks.prompt())
     assert until(lambda: missed(hooks).events) and not missed(hooks).late
     assert "No space left" in missed(hooks).text and "No space left" in hooks.log()
-    assert HookState(str(hooks.state / "hook-state.json")).failures == 1
+    assert HookState(str(hooks.state)).failures == 1
 
 
 def test_a_failure_in_time_is_counted_once(hooks: Hooks, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,7 +217,7 @@ def test_where_nothing_is_missing_nothing_is_said(hooks: Hooks, rewind: Rewind) 
 
 
 def test_a_miss_of_last_month_is_history(hooks: Hooks) -> None:
-    state = HookState(str(hooks.state / "hook-state.json"))
+    state = HookState(str(hooks.state))
     state.note_missed({"at": "2020-01-01T00:00:00Z", "event": "Stop", "session": "s"}, "long ago")
     state.save()
     assert missed(hooks).events == []

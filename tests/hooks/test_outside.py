@@ -20,7 +20,7 @@ from rewind.checkpoint.records.record import Record
 from rewind.cli.main import main
 from rewind.controller import AtCheckpoint, BeforePrompts, Controller
 from rewind.errors import ChangedSincePlan, UsageError
-from rewind.hooks.outside import outside_files_to_keep
+from rewind.hooks.already_saved import outside_files_to_keep
 from rewind.paths import Project
 
 

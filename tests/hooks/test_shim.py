@@ -174,7 +174,7 @@ def assert_it_waits(client: subprocess.Popen[bytes], go_on: Path) -> None:
 
 
 def is_being_made(rewind: Rewind) -> bool:
-    return bool(HookState(str(rewind.state / "hook-state.json")).begun)
+    return bool(HookState(str(rewind.state)).begun)
 
 
 def test_the_agent_goes_on_when_all_is_read_and_what_it_does_then_is_not_in_the_checkpoint(

@@ -9,7 +9,7 @@ import pytest
 
 from chat_scene import client_is_running
 from rewind.controller import Controller
-from rewind.web.reads import reads
+from rewind.web.reads import sessions
 from rewind.web.reads.query import Query
 from rewind.web.server.watch import Watch
 from web.scene import Shop
@@ -120,7 +120,7 @@ def test_what_a_failed_look_did_not_tell_the_next_one_does(
 def test_what_a_page_has_read_and_is_over_before_the_next_look_is_told(eyes: Eyes, shop: Shop) -> None:
     entry = client_is_running(shop.cli.home, shop.session, status="busy")
     controller = Controller(str(shop.cli.project))
-    eyes.watch.note_sent(reads.sessions(controller, Query({}, {}))["sessions"])
+    eyes.watch.note_sent(sessions.sessions(controller, Query({}, {}))["sessions"])
     controller.close()
     entry.unlink()
     (event,) = eyes.look()

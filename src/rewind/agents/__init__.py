@@ -1,1 +1,1 @@
-"""All that is special about one agent, as data: a JSON profile each."""
+"""Everything that is special about an agent, as data: one JSON profile for each agent."""

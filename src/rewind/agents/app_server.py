@@ -1,7 +1,7 @@
-"""Asking an agent itself: Codex's `app-server`, which answers JSON, a line each, on its standard streams.
+"""Asking an agent: Codex's `app-server` reads and writes JSON, one object a line, on its standard streams.
 
-Only for what no file tells or can be told: the name of a session, and whether the person trusts our hooks. It
-needs no login and no network. Whoever asks gets along without an answer.
+This is used only where there is no file to read or write: to name a session, and to see whether the person
+trusts our hooks. It needs no login and no network, and every caller can do without an answer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class NoAnswer(Exception):
 
 
 def name_session(profile: Profile, session_id: str, name: str, folder: str) -> None:
-    """Codex 0.166 lists a session under this name from then on; its file stays as it is."""
+    """From then on, Codex 0.166 lists the session under this name. Its file does not change."""
     _ask(profile, "thread/name/set", {"threadId": session_id, "name": name}, folder)
 
 
@@ -55,7 +55,7 @@ def _ask(profile: Profile, method: str, params: JsonObject, folder: str) -> Json
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """It ends when nobody speaks to it any more."""
+    """The server ends when its standard input is closed."""
     assert process.stdin
     try:
         process.stdin.close()
@@ -86,9 +86,9 @@ class _Talk:
             try:
                 message = json.loads(self._line())
             except ValueError:
-                continue  # no message at all
+                continue  # not a message
             if not isinstance(message, dict) or message.get("id") != id or "method" in message:
-                continue  # it tells of this and that meanwhile
+                continue  # a notification or something else in between
             if not isinstance(message.get("result"), dict):
                 raise NoAnswer(str(message.get("error"))[:200])
             return dict(message["result"])

@@ -1,4 +1,4 @@
-"""What a profile must say, checked when a person's own is loaded."""
+"""What a profile must contain. A profile of the user is checked when it is loaded."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def make_profile(data: Any, file: str) -> Profile:
     return Profile(data)
 
 
-# The shape. `?` after a key: it may be null; a section with `*` may lack keys.
+# The shape of a profile. A key that ends with `?` may be null, and one that begins with `*` may be missing.
 
 def _is_text(value: object) -> bool:
     return isinstance(value, str)
@@ -129,7 +129,7 @@ _SHAPE: dict[str, Shape] = {
     "payload?": dict.fromkeys(("event", "session", "transcript", "cwd", "tool", "input", "prompt", "promptId",
                                "messageId", "toolUseId", "source", "subagent", "envFile", "files",
                                "patch", "command"), _is_texts),
-    # May be absent: a profile without hooks is one whose sessions can be rewound all the same.
+    # It may be missing: the sessions of an agent without hooks can still be rewound.
     "*registration?": {"settings": _is_text, "*local?": _is_text, "flat?": _is_text, "project": _is_text,
                        "disabled?": _is_text, "*plugin?": _is_text, "*named": _is_bool, "*consent": _is_text,
                        "*script": _one_of(SCRIPTS), "*home": _is_text, "*homeVariable?": _is_text,
@@ -145,7 +145,7 @@ _SHAPE: dict[str, Shape] = {
 
 
 def _problem(data: Any, shape: Shape | None = None, where: str = "") -> str:
-    """The first thing that is wrong with it, or an empty text."""
+    """The first problem of the data, or an empty text."""
     shape = _SHAPE if shape is None else shape
     if callable(shape):
         if shape(data):

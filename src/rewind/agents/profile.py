@@ -1,4 +1,4 @@
-"""One agent as data. `docs/agents.md` explains every field, `check.py` says what each may hold.
+"""One agent as data. `docs/agents.md` explains every field, and `check.py` checks its value.
 
 A condition (`where`) is an object of dotted field names, each with the values it may have; all must hold.
 A list of such objects holds when one of them does.
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rewind.agents.profile_sections import Where
     from rewind.jsonfile import JsonObject
 
-TREE, ROLLOUT = "jsonl-tree", "jsonl-rollout"  # kinds of transcripts; the first, unless a profile says so
+TREE, ROLLOUT = "jsonl-tree", "jsonl-rollout"  # kinds of transcripts; the first one is the default
 OPLOG, SQLITE = "jsonl-oplog", "sqlite"
 
 
@@ -64,7 +64,7 @@ def pick(data: Any, path: str | None) -> Any:
 
 
 def replaced(data: JsonObject, path: str, value: object) -> JsonObject:
-    """The object with another value at a dotted path that it has."""
+    """A copy of the object with another value at a dotted path, which must exist."""
     key, _, rest = path.partition(".")
     return {**data, key: replaced(data[key], rest, value) if rest else value}
 
@@ -77,5 +77,5 @@ def holds(where: Where, data: JsonObject) -> bool:
 
 
 def _is_one_of(value: object, values: list[Any]) -> bool:
-    # `1 == True` in Python; in these files it is not.
+    # In Python `1 == True`, but not in these files.
     return any(value == v and isinstance(value, bool) == isinstance(v, bool) for v in values)

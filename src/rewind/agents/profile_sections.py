@@ -1,8 +1,8 @@
-"""The sections of a profile as types, for readers and for mypy: nothing loads this module when Rewind runs.
+"""The sections of a profile as types, for readers and for mypy. Nothing loads this module at run time.
 
-What a field means is in `docs/agents.md`, and `check.py` decides whether a file has this shape. Fields that
-may be missing stand below a blank line, and their class is not `total`. Nor is that of a section which may be
-null, so that `profile.sessions or {}` is one.
+`docs/agents.md` explains the fields, and `check.py` decides whether a file has this shape. Fields that may be
+missing follow a blank line, and their class is not `total`. The class of a section that may be null is not
+`total` either, so that `profile.sessions or {}` has its type.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ class Environment(TypedDict):
 
 
 class Home(TypedDict, total=False):
-    """Where a directory of the agent is: in `sessions`, and where that is another one in `registration`."""
+    """Where a directory of the agent is. It is a part of `sessions`, and of `registration` if that has
+    another directory."""
 
     home: str
     homeVariable: str | None
@@ -195,6 +196,6 @@ class Registration(Home, total=False):
     trust: Trust
 
 
-# Not as a class: `import` is a word of Python's own.
+# Not a class, because `import` is a keyword of Python.
 Commands = TypedDict("Commands", {"resume": str, "start": str,
                                   "server": list[str], "import": list[str], "delete": list[str]}, total=False)

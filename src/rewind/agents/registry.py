@@ -1,4 +1,4 @@
-"""Which agents there are, and which one made a file or runs this process."""
+"""Which agents there are, and which of them made a file or runs this process."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 UNKNOWN = "unknown"
 _BUILTIN = ("claude", "droid", "codex", "gemini", "opencode")
 _MAX_BYTES = 1 << 20
+_FIRST_LINES = 50
 _PROFILES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "profiles")
-# For each home its own profiles, and what is wrong with one of them.
+# For each home: the profiles in it, and the first problem with one of them.
 _loaded: dict[str, tuple[list[Profile], RewindError | None]] = {}
 _builtin: dict[str, Profile] = {}
 
@@ -33,8 +34,8 @@ def profiles(home: str | None = None) -> list[Profile]:
 
 
 def each_profile(home: str | None = None, *, forgiving: bool = False) -> Iterator[Profile]:
-    """The same one by one: a hook asks for the first that fits, and the others are not even read.
-    `forgiving` passes over an own profile that is not valid."""
+    """The same one by one: a hook takes the first one that fits, and the others are not even read.
+    `forgiving` skips a profile of the user that is not valid."""
     own = _own_of(home or rewind_home(), forgiving)
     names = {p.name for p in own}
     yield from (p for p in own if p.name != UNKNOWN)
@@ -44,7 +45,7 @@ def each_profile(home: str | None = None, *, forgiving: bool = False) -> Iterato
 
 
 def profile_named(name: str, home: str | None = None) -> Profile:
-    """The profile with that name; for a name that nobody knows, that of the unknown agent."""
+    """The profile with this name. For a name that is not known, the profile of the unknown agent."""
     own = {p.name: p for p in reversed(_own_of(home or rewind_home()))}
     if name in own:
         return own[name]
@@ -61,7 +62,7 @@ def _own_of(home: str, forgiving: bool = False) -> list[Profile]:
 
 
 def _shipped(name: str) -> Profile:
-    """Not checked again: the tests do that."""
+    """A profile that comes with Rewind. The tests have checked it."""
     if name not in _builtin:
         with open(os.path.join(_PROFILES, name + ".json"), "rb") as file:
             _builtin[name] = Profile(quickjson.loads(file.read()))
@@ -101,14 +102,14 @@ def _load(path: str) -> Profile:
 # where sessions live
 
 def session_home(profile: Profile, environ: Mapping[str, str] | None = None) -> str | None:
-    """The agent's own directory (`~/.claude`), wherever the environment has moved it."""
+    """The agent's own directory (`~/.claude`), or where the environment has moved it."""
     return _home(profile.sessions, environ) if profile.sessions else None
 
 
-def hooks_home(profile: Profile, environ: Mapping[str, str] | None = None) -> str | None:
-    """The directory below which it is told which hooks to run; nearly always the same."""
+def hooks_home(profile: Profile) -> str | None:
+    """The directory with the settings that name an agent's hooks; for most agents, its own directory."""
     where = profile.registration
-    return _home(where, environ) if where and where.get("home") else session_home(profile, environ)
+    return _home(where, None) if where and where.get("home") else session_home(profile)
 
 
 def _home(where: Home, environ: Mapping[str, str] | None) -> str:
@@ -126,7 +127,7 @@ def session_root(profile: Profile, environ: Mapping[str, str] | None = None) -> 
 
 
 def is_under_root(profile: Profile, path: str, environ: Mapping[str, str] | None = None) -> bool:
-    """Whether a transcript really lies where this agent keeps its sessions, links resolved."""
+    """Whether a transcript is where this agent keeps its sessions, with links resolved."""
     root = session_root(profile, environ)
     if root is None or "\0" in path:
         return False
@@ -138,8 +139,8 @@ def is_under_root(profile: Profile, path: str, environ: Mapping[str, str] | None
 
 def profile_of_environment(environ: Mapping[str, str], home: str | None = None, *,
                            forgiving: bool = False) -> Profile | None:
-    """The agent that this process runs under. Droid also sets variables of Claude Code's, and never
-    the other way round, so the profile with the most marks of its own wins."""
+    """The agent that runs this process. Droid also sets variables of Claude Code, but not the other way
+    round, so the profile with most of its marks in the environment wins."""
     known = list(each_profile(home, forgiving=forgiving))
     named = environ.get("REWIND_AGENT")
     for profile in known:
@@ -147,12 +148,12 @@ def profile_of_environment(environ: Mapping[str, str], home: str | None = None, 
             return profile
     scored = [(sum(mark in environ for mark in p.environment["marks"]), p) for p in known]
     best = max((score for score, _ in scored), default=0)
-    # Of equals the last: an agent that imitates another one is listed after it.
+    # The last of several equals: an agent that imitates another one is listed after it.
     return [p for score, p in scored if score == best][-1] if best else None
 
 
 def profile_for(path: str, environ: Mapping[str, str] | None = None, home: str | None = None) -> Profile:
-    """The agent whose transcript this is: by where it lies, else by what its first lines look like."""
+    """The agent whose transcript this is, by its directory, or else by its first lines."""
     for profile in profiles(home):
         if is_under_root(profile, path, environ):
             return profile
@@ -174,14 +175,14 @@ def _looks_like(profile: Profile, data: JsonObject) -> bool:
     return bool(keys or equals) and all(k in data for k in keys) and (not equals or holds(equals, data))
 
 
-def _first_objects(path: str, most: int = 50) -> list[JsonObject]:
+def _first_objects(path: str) -> list[JsonObject]:
     found = []
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a FIFO in its place must not hold us up
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a FIFO in its place must not block us
         with os.fdopen(fd, "rb") as file:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
                 return []
-            for _ in range(most):
+            for _ in range(_FIRST_LINES):
                 raw = file.readline(1 << 20)
                 if not raw:
                     break

@@ -1,4 +1,4 @@
-"""Whether an agent trusts a directory: Gemini CLI runs no hook in one that it does not. Only looked at."""
+"""Whether an agent trusts a directory: Gemini CLI runs no hooks in one that it does not trust. Read only."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STRING_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\r\n]*|/\*.*?\*/', re.S)
 
 
 def is_trusted(profile: Profile, folder: str, environ: Mapping[str, str] | None = None) -> bool:
-    """By the longest rule that holds for the directory, as the agent does it. Without rules it is."""
+    """By the longest rule for the directory, as the agent decides it. Other agents trust every directory."""
     rule = (profile.registration or {}).get("trust")
     home = session_home(profile, environ)
     if not rule or home is None:

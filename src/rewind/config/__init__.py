@@ -1,1 +1,1 @@
-"""Settings: what there is to set, the defaults, the tiers, and how the files are merged."""
+"""Settings: the table of settings, the defaults, the tiers, and how the files are merged."""

@@ -1,6 +1,6 @@
-"""Changing one setting in a configuration file and keeping everything else in it.
+"""Changing one setting in a configuration file without changing anything else in it.
 
-Not on any hook's path: only `rewind config` writes these files.
+Hooks do not load this: only `rewind config` writes these files.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def set_value(file: str, key: str, text: str, project: bool) -> Any:
 
 
 def unset_value(file: str, key: str, project: bool) -> bool:
-    """Remove `key`, so that the layer below counts again; False when the file does not set it.
+    """Remove `key`, so that the layer below counts again. False if the file does not set it.
 
-    A key that is no setting can be removed too: it may be the typing error to get rid of.
+    A key that is not a setting can be removed as well, because it may be a typing error.
     """
     found = read_object(file, follow=not project)
     if not _remove(found, key.split(".")):
@@ -84,7 +84,7 @@ def _write(file: str, found: JsonObject, project: bool) -> None:
         text = json.dumps(found, indent=2) + "\n"
     except RecursionError:
         raise invalid(file, f"{file} is nested too deeply.") from None
-    # Where the user's file is a link into their dotfiles, its target is what they mean.
+    # The user's file may be a link into their dotfiles. Then its target is meant.
     target = file if project else os.path.realpath(file)
     try:
         if not project:

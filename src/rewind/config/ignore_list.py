@@ -1,6 +1,6 @@
-"""The built-in list of what is never captured: caches and dependency trees, made again at will.
+"""The built-in list of what is not captured: caches and dependencies, which can be made again.
 
-`.git` and Rewind's own state are not in it: nothing overrides those, so the scan knows them.
+`.git` and Rewind's state are not in it. No rule can include them, so the scan itself leaves them out.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The effective settings: defaults < tier < the user's file < the project's file.
 
-On the path of every hook, so it imports little and reads each file once.
+Every hook uses this, so it imports little and reads each file once.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from rewind.jsonfile import JsonObject
 
-    Values = dict[str, Any]  # by key; what a value is, the key's row in the table of settings decides
+    Values = dict[str, Any]  # by key; the table of settings has the type of each value
 
     class TierHook(TypedDict, total=False):
-        """A hook that a tier registers. `tools`: for this kind of tool only, `edit` or `shell`."""
+        """A hook that a tier registers. `tools`: only for this kind of tool, `edit` or `shell`."""
 
         action: str
         timeout: int  # seconds
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         tools: str
 
     class Tier(TypedDict, total=False):
-        """A file of `tiers/`. Nothing is in it before the settings were read."""
+        """A file of `tiers/`. It is empty until the settings have been read."""
 
         tier: str
         description: str
@@ -38,17 +38,17 @@ if TYPE_CHECKING:
         hooks: dict[str, list[TierHook]]  # by event
 
 CONFIG_FILE = "config.json"
-PROBLEM_LIMIT = 20  # per file: a person mends them one by one anyway
+PROBLEM_LIMIT = 20  # in each file: a person corrects them one by one anyway
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Settings:
-    """A value for every setting, and where it comes from."""
+    """The value of every setting, and where it comes from."""
 
     __slots__ = ("_sources", "_values", "tier")
 
     def __init__(self) -> None:
-        self.tier: Tier = {}  # as its file says, hooks included
+        self.tier: Tier = {}  # the file of the tier, with its hooks
         self._values: Values = {setting.key: setting.default for setting in SETTINGS}
         self._sources = dict.fromkeys(self._values, "default")
 
@@ -81,8 +81,8 @@ class _Layer:
 
     def read(self) -> _Layer:
         try:
-            # The user's file may be a link into their dotfiles. A link in a project's state is
-            # none of Rewind's making: it may lead to any file that this user can read.
+            # The user's file may be a link into their dotfiles. But Rewind makes no link in the state of a
+            # project: one there may lead to any file that this user can read.
             self.add(read_object(self.source, follow=not self.project))
         except ConfigInvalid as error:
             self.problems.append(error.message)
@@ -108,7 +108,7 @@ class _Layer:
             self.values[key] = value
 
     def _reject(self, key: str) -> None:
-        if len(self.problems) <= PROBLEM_LIMIT:  # finding the near key takes time
+        if len(self.problems) <= PROBLEM_LIMIT:  # finding a similar key takes time
             self._note(unknown(key))
 
     def _note(self, problem: str) -> None:
@@ -119,10 +119,7 @@ class _Layer:
 
 
 def load_settings(home: str, state: str | None) -> Settings:
-    """The settings in force for Rewind's home and a project's state directory.
-
-    The error names every problem of every file.
-    """
+    """The settings for Rewind's home and the state directory of a project. An error names all problems."""
     layers = _read_files(home, state)
     problems = _problems(layers)
     if problems:
@@ -131,21 +128,16 @@ def load_settings(home: str, state: str | None) -> Settings:
 
 
 def load_usable(home: str, state: str | None) -> tuple[Settings, list[str]]:
-    """The settings without what is wrong, and the problems.
+    """The valid settings, and the problems with the others.
 
-    For hooks, where a checkpoint with a default in place of a typing error is better than none.
+    This is for hooks: a checkpoint with a default in place of a typing error is better than none.
     """
     layers = _read_files(home, state)
     return _merge(layers), _problems(layers)
 
 
-def check_settings(home: str, state: str | None) -> list[str]:
-    """The problems that `load_settings` would raise."""
-    return _problems(_read_files(home, state))
-
-
 def load_tier(name: str) -> Tier:
-    """The tier as its file says, hooks included. `name` is one of the setting's choices."""
+    """The file of a tier, with its hooks. `name` is one of the choices of the setting."""
     if name not in BY_KEY["tier"].choices:
         raise KeyError(name)
     with open(os.path.join(_HERE, "tiers", name + ".json"), encoding="utf-8") as file:

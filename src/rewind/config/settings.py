@@ -1,6 +1,6 @@
 """The table of settings: key, kind, range, default, meaning, and who may set it.
 
-Pure data and checks on single values. Files are read in load.py and written in edit.py.
+It consists of data and of checks of single values. Files are read in load.py and written in edit.py.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-YEARS_100 = 36_500  # in days: an upper end that only catches slips, such as seconds for days
+YEARS_100 = 36_500  # days: a maximum that only catches mistakes, such as seconds instead of days
 
 
 class Setting:
-    """One row of the table. `project_high` bounds what a project's own file may ask for."""
+    """One row of the table. `project_high` is the maximum in the file of a project."""
 
     __slots__ = ("choices", "default", "high", "key", "kind", "low", "meaning", "project_high",
                  "user_only")
@@ -44,7 +44,7 @@ class Setting:
         return f"{noun} from {self.low} to {high}"
 
     def problem(self, value: Any, project: bool) -> str:
-        """What is wrong with this value in a project's file (or the user's), or ""."""
+        """What is wrong with this value in the file of a project (or of the user), or an empty text."""
         if project and self.user_only:
             return f"{self.key} cannot be set by a project: {self.user_only}"
         if not self._has_kind(value):
@@ -59,12 +59,12 @@ class Setting:
             return type(value) is str and value in self.choices
         if self.kind == "boolean":
             return type(value) is bool
-        # `type() is`, since True is an int to isinstance; the comparison also refuses NaN.
+        # `type() is`, because `isinstance(True, int)` holds. The comparison also refuses NaN.
         numeric = type(value) is int or (self.kind == "number" and type(value) is float)
         return numeric and self.low <= value <= self.high
 
     def parse(self, text: str) -> Any:
-        """The value that a person typed; what does not parse stays text, for `problem` to name."""
+        """The value that a person typed. If it cannot be parsed it stays text, and `problem` reports it."""
         if self.kind == "choice":
             return text
         if self.kind == "boolean":
@@ -78,7 +78,7 @@ class Setting:
 
 
 def shown(value: Any) -> str:
-    """A value from a file as part of a sentence: bounded, and with control characters escaped."""
+    """A value from a file as a part of a sentence: not too long, and with control characters escaped."""
     if isinstance(value, (dict, list)):
         return "an object" if isinstance(value, dict) else "a list"
     text = quickjson.dumps(value)
@@ -90,13 +90,12 @@ def shown_key(key: str) -> str:
     return key if plain else shown(key)
 
 
-# What a project's file may not set, and why. The file may come with a cloned repository, and it
-# lies where the agent works. It may make the protection of its own project weaker (so may a
-# `.rewindignore`; `rewind status --unprotected` shows it), but it may not
-#   - switch off the guard, which protects the checkpoints from the agent;
-#   - decide where state is written, or whether projects are initialised without asking:
-#     both are settled before the file is looked at, so there it could only mislead;
-#   - fill the disk: sizes in a project's file end at `project_high`.
+# What the file of a project may not set, and why. The file may come with a cloned repository, and it is where
+# the agent works. It may weaken the protection of its own project (so may a `.rewindignore`, and `rewind
+# status --unprotected` shows it), but it may not - switch off the guard, which protects the checkpoints from
+# the agent; - decide where state is written, or whether projects are initialised without asking: both are
+# decided before the file is read, so it could only mislead; - fill the disk: sizes in the file of a project
+# end at `project_high`.
 SETTINGS = (
     Setting("tier", "choice", "balanced", "How often checkpoints are taken.",
             choices=("minimal", "balanced", "aggressive")),
@@ -178,14 +177,14 @@ GROUPS = frozenset(key[:at] for key in BY_KEY for at, c in enumerate(key) if c =
 
 
 def unknown(key: str) -> str:
-    """The problem with a key that is not in the table, with the key that may have been meant."""
+    """The problem with a key that is not in the table, and the key that may have been meant."""
     near = _nearest(key)
     text = f"{shown_key(key)} is not a setting"
     return f"{text} (did you mean {near}?)" if near else text
 
 
 def _nearest(key: str) -> str:
-    import difflib  # only ever needed on the way to an error
+    import difflib  # only needed for an error
 
     if key in BY_KEY:  # a dotted name as one key
         return '{"' + key.replace(".", '": {"') + '": …' + "}" * (key.count(".") + 1)

@@ -1,6 +1,6 @@
 """Reading a JSON object from a file that a person, or a stranger, has written.
 
-Bounded and strict: whatever is wrong becomes one sentence that names the file.
+It is strict and has limits. Every problem becomes one sentence that names the file.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from rewind.jsonfile import JsonObject
 
 SIZE_LIMIT = 1 << 20
-_MARK = "\ufeff"  # which some editors put at the beginning
-NUMBER_LIMIT = 64  # digits; before 3.11 Python takes quadratic time for a number of a million
+_MARK = "\ufeff"  # some editors put it at the beginning
+NUMBER_LIMIT = 64  # digits; before Python 3.11, reading a number takes quadratic time
 
 
-class _Refused(ValueError):
-    """Valid JSON that is refused all the same."""
+class Refused(ValueError):
+    """Valid JSON that is refused nevertheless."""
 
 
 def invalid(file: str, *problems: str, hint: str | None = None) -> ConfigInvalid:
@@ -35,7 +35,7 @@ def invalid(file: str, *problems: str, hint: str | None = None) -> ConfigInvalid
 
 
 def read_object(file: str, *, follow: bool) -> JsonObject:
-    """The object in `file`, {} when there is no such file. `follow`: it may be a symbolic link."""
+    """The object in `file`, or {} if there is no such file. `follow`: it may be a symbolic link."""
     try:
         data = read_bounded(os.path.realpath(file) if follow else file, SIZE_LIMIT)
     except FileNotFoundError:
@@ -62,7 +62,7 @@ def _parse(file: str, data: bytes) -> Any:
         return quickjson.loads(text[1:] if text.startswith(_MARK) else text, _Strictest)
     except UnicodeDecodeError as error:
         problem = f"{file} is not UTF-8 text (byte {error.start})."
-    except _Refused as error:
+    except Refused as error:
         problem = f"{file} is not valid: {error}."
     except RecursionError:
         problem = f"{file} is nested too deeply."
@@ -72,7 +72,7 @@ def _parse(file: str, data: bytes) -> Any:
 
 
 def _where(file: str, data: bytes) -> str:
-    """What is wrong with text that is not JSON: slower to load, and only now needed."""
+    """What is wrong with text that is not JSON. This imports `json`, which takes time."""
     import json
 
     try:
@@ -82,11 +82,11 @@ def _where(file: str, data: bytes) -> str:
     return f"{file} is not valid JSON."
 
 
-def _object(pairs: list[tuple[str, Any]]) -> JsonObject:
+def unique_keys(pairs: list[tuple[str, Any]]) -> JsonObject:
     found: JsonObject = {}
     for key, value in pairs:
         if key in found:
-            raise _Refused(f"the key {shown(key)} is there twice")
+            raise Refused(f"the key {shown(key)} is there twice")
         found[key] = value
     return found
 
@@ -98,22 +98,22 @@ def _integer(text: str) -> int:
 def _float(text: str) -> float:
     value = float(_bounded(text))
     if value in (float("inf"), float("-inf")):
-        raise _Refused(f"the number {text} is too large")
+        raise Refused(f"the number {text} is too large")
     return value
 
 
 def _bounded(text: str) -> str:
     if len(text) > NUMBER_LIMIT:
-        raise _Refused(f"a number of {len(text)} digits is too long")
+        raise Refused(f"a number of {len(text)} digits is too long")
     return text
 
 
 def _constant(name: str) -> Any:
-    raise _Refused(f"{name} is not a number")
+    raise Refused(f"{name} is not a number")
 
 
 class _Strictest(quickjson.Strict):
-    object_pairs_hook = staticmethod(_object)
+    object_pairs_hook = staticmethod(unique_keys)
     parse_int = staticmethod(_integer)
     parse_float = staticmethod(_float)
     parse_constant = staticmethod(_constant)

@@ -1,4 +1,4 @@
-"""Whether an event is worth a checkpoint. Pure: everything it needs is given."""
+"""Whether an event is worth a checkpoint: a pure function."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _SHORT = 72
 
 
 class Decision:
-    """`skip_reason`: why no checkpoint is made; `save_unprotected`: an edit of an unprotected file still
-    makes one."""
+    """`skip_reason`: why no checkpoint is made. `save_unprotected`: one is made all the same if no checkpoint
+    holds the file that is about to be edited."""
 
     __slots__ = ("checkpoint", "description", "save_unprotected", "skip_reason")
 
@@ -37,13 +37,13 @@ def decide(event: HookEvent, state: HookState, settings: Settings, tier: Tier,
         return Decision(False, "a machine's prompt")
     if not is_registered(event, tier):
         return Decision(False, "this tier makes no checkpoint here")
-    if event.name == "SessionStart" and event.source in ("resume", "clear", "compact") and known_session:
+    if event.continues_session and known_session:
         return Decision(False, "this conversation has a checkpoint already")
     if event.name not in _ALWAYS:
         skip_reason = _skip_reason(event, state, settings, now)
         if skip_reason:
-            is_edit = event.name == "PreToolUse" and event.tool_kind == EDIT
-            return Decision(False, skip_reason, save_unprotected=is_edit, description=describe(event, state))
+            return Decision(False, skip_reason, save_unprotected=event.is_coming_edit,
+                            description=describe(event, state))
     return Decision(True, description=describe(event, state))
 
 
@@ -62,7 +62,7 @@ def _skip_reason(event: HookEvent, state: HookState, settings: Settings, now: fl
             and event.change_size() < settings.get("runtime.significance.minChangeSize")):
         return "a small edit"
     distance = now - state.last_checkpoint
-    # A clock that was set back must not hold everything up until it has caught up.
+    # If the clock was set back, checkpoints do not wait until it has caught up.
     if (settings.get("runtime.antiSpam.enabled")
             and 0 <= distance < settings.get("runtime.antiSpam.minIntervalSeconds")):
         return "the last checkpoint was a moment ago"

@@ -1,4 +1,4 @@
-"""A hook from standard input to exit status. Whatever goes wrong, the agent's turn goes on."""
+"""A hook, from standard input to exit status. Whatever goes wrong, the agent's turn goes on."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def run(argv: list[str], *, is_own_process: bool = False) -> int:
             if outcome.err:
                 _tell(outcome.err)
         finally:
-            if outcome.rest:
-                outcome.rest()
+            if outcome.finish:
+                outcome.finish()
         return outcome.code
     except BaseException as error:
-        # 1 where nothing could be logged: the shim then writes the line, and exits with 0 all the same.
+        # If nothing could be logged, 1 makes the script write the line. It exits with 0 in any case.
         return 0 if _log(f"{action}: {type(error).__name__}: {error}") else 1
 
 
@@ -65,4 +65,4 @@ def _log(text: str) -> bool:
         write_log(rewind_home(), text)
         return True
     except BaseException:
-        return False  # a library that is half there cannot even do this
+        return False  # half of the library may be missing

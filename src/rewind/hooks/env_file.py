@@ -1,4 +1,4 @@
-"""The file by which an agent's shell commands get variables: ours are appended, once."""
+"""The file from which an agent's shell commands get variables: ours are appended, once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAX_BYTES = 1 << 20
 
 
 def env_file_of(event: HookEvent, environ: Mapping[str, str]) -> str:
-    """Where it is, if the agent gives one: below its own directory, and nowhere else."""
+    """Its path if the agent names one in its own directory, else an empty text."""
     path = environ.get(event.profile.environment["envFile"] or "") or event.env_file
     home = session_home(event.profile, environ)
     if not path or not home or "\0" in path or not os.path.isabs(path):
@@ -28,7 +28,7 @@ def env_file_of(event: HookEvent, environ: Mapping[str, str]) -> str:
 
 
 def add_variables(path: str, event: HookEvent, root: str, environ: Mapping[str, str]) -> None:
-    """Each as a line of its own, with its value written out: some agents read the file themselves."""
+    """One line for each variable, with its value written out, because some agents parse the file."""
     local = os.path.expanduser("~/.local/bin")
     search = environ.get("PATH", os.defpath)
     values = {"REWIND_PROJECT_ROOT": root, "REWIND_TRANSCRIPT_PATH": transcript_path(event, environ),

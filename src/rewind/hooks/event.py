@@ -1,4 +1,4 @@
-"""What an agent tells a hook, whichever agent it is, as one shape. Reads the payload only."""
+"""What an agent tells a hook, in one shape for all agents. Reads nothing but the payload."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FILE_MARKS = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** 
 
 
 class HookEvent:
-    """One event. What the payload does not say is an empty text."""
+    """One event. A field that the payload lacks is an empty text."""
 
     def __init__(self, name: str, profile: Profile, data: JsonObject) -> None:
         self.name = name
@@ -42,7 +42,7 @@ class HookEvent:
         self.source = self._text("source")
         self.subagent = self._text("subagent")
         self.env_file = _path(self._text("envFile"))
-        self.found: str | None = None  # where the transcript is, once somebody has looked
+        self.found: str | None = None  # where the transcript is: see `transcript_path.py`
         found = self._value("input")
         self.input: JsonObject = found if isinstance(found, dict) else {}
 
@@ -63,6 +63,14 @@ class HookEvent:
         return EDIT if self.tool in tools["edit"] else SHELL if self.tool in tools["shell"] else ""
 
     @property
+    def is_coming_edit(self) -> bool:
+        return self.name == "PreToolUse" and self.tool_kind == EDIT
+
+    @property
+    def continues_session(self) -> bool:
+        return self.name == "SessionStart" and self.source in ("resume", "clear", "compact")
+
+    @property
     def command(self) -> str:
         found = self._value("command", self.input)
         return found if isinstance(found, str) else ""
@@ -70,8 +78,7 @@ class HookEvent:
     @property
     def is_machine_prompt(self) -> bool:
         """A background task reports through the same event as a person's prompt, and a subagent gets its task
-        by it. What else a prompt of the
-        client's own may begin with never comes this way: a person has pasted it."""
+        through it. Other texts that the client writes never come this way: a person has pasted them."""
         rule = self.profile.prompt
         starts = tuple(rule.get("notices", rule["refuseStarts"]))
         return bool(self.subagent) or self.prompt.lstrip().startswith(starts)
@@ -92,15 +99,15 @@ class HookEvent:
         return _size({key: value for key, value in self.input.items() if key not in apart})
 
     def key(self) -> str:
-        """The same for an event that is told twice; empty when nothing tells it from the next one."""
+        """The same text whenever an event is told again; empty if nothing tells it from the next event."""
         if self.name in ("PreToolUse", "PostToolUse"):
             own = self.tool_use_id
         elif self.name == "UserPromptSubmit":
             # A queued prompt carries the id of the turn that runs.
             own = self.prompt_id and f"{self.prompt_id} {self.prompt[:PROMPT_TEXT]}"
         else:
-            # A turn that somebody's Stop hook prolongs ends twice, with the same ids and other words.
-            # A session starts once, with or without an id for it.
+            # A turn that another Stop hook prolongs ends twice, with the same ids and different texts.
+            # A session starts once, with or without an id for the event.
             has_id = self.message_id or self.prompt_id or self.name == "SessionStart"
             own = self._digest() if has_id else ""
         return f"{self.session} {self.name} {own}" if own else ""
@@ -111,7 +118,7 @@ class HookEvent:
         return f"{crc32(quickjson.dumps(self._data, sort_keys=True).encode()):08x}"
 
     def trigger(self) -> Trigger:
-        """For the checkpoint's record: what it was made for, and the keys to find the place by."""
+        """For the checkpoint's record: the event, and the ids that lead to its place in the transcript."""
         files = self.files() if self.tool_kind == EDIT else []
         found = {"event": self.name, "tool": self.tool, "file": files[0] if files else "",
                  "session": self.session, "promptId": self.prompt_id, "messageId": self.message_id,
@@ -123,7 +130,7 @@ class HookEvent:
 
 
 def _path(text: str) -> str:
-    """Nothing, where no file can have this name: JavaScript may cut a string in the middle of a character."""
+    """Empty if no file can have this name: JavaScript may cut a string in the middle of a character."""
     try:
         return text if b"\0" not in os.fsencode(text) else ""
     except UnicodeEncodeError:
@@ -142,7 +149,7 @@ def _size(value: Any, depth: int = 0) -> int:
 
 def read_event(action: str, payload: Any, environ: Mapping[str, str],
                home: str | None = None) -> HookEvent | None:
-    """None when this is nothing that we know how to read."""
+    """None if this is no event of an agent with hooks."""
     name = EVENTS.get(action)
     if name is None or not isinstance(payload, dict):
         return None
@@ -153,7 +160,7 @@ def read_event(action: str, payload: Any, environ: Mapping[str, str],
 
 
 def _profile(payload: JsonObject, environ: Mapping[str, str], home: str | None) -> Profile | None:
-    """By where the transcript lies; Droid also sets the variables of Claude Code."""
+    """By the path of the transcript first, because Droid also sets the variables of Claude Code."""
     for profile in each_profile(home, forgiving=True):
         for key in (profile.payload or {}).get("transcript", ()):
             path = payload.get(key)

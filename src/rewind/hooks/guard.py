@@ -1,6 +1,7 @@
-"""Keeps an agent from damaging Rewind's records by accident, and from going back on its own.
+"""Prevents an agent from damaging Rewind's records by accident, and from going back by itself.
 
-A guard against accidents, not a sandbox: what it does not understand passes. docs/guard.md says what that is.
+This is a guard against accidents, not a sandbox: what it does not understand passes, as docs/guard.md
+explains.
 """
 
 from __future__ import annotations
@@ -27,28 +28,28 @@ _READS = {"save", "list", "show", "diff", "log", "cat", "grep", "blame", "status
 _REMOVERS = {"rm", "rmdir", "unlink", "shred", "truncate", "rimraf", "del-cli", "trash", "trash-put"}
 _WRITERS = {"cp", "install", "rsync", "tee", "ln", "dd", "chmod", "chown", "chgrp", "sed", "gsed", "perl"}
 _SHELLS = {"sh", "bash", "zsh", "dash", "ksh"}
-# What another program follows, and which of its short options take a value.
+# Programs that run another program, and which of their short options take a value.
 _WRAPPERS = {"sudo": "ugphrtTUDRC", "doas": "uC", "env": "uC", "nice": "n", "ionice": "cnp", "timeout": "sk",
              "stdbuf": "ioe", "xargs": "IJRnPLdasE", "python": "WX", "uv": "p", "uvx": "p", "npx": "p",
              **dict.fromkeys(("pipx", "run", "tool", "nohup", "time", "command", "exec", "builtin", "setsid",
                               "if", "then", "else", "elif", "do", "while", "until", "!", "{", "}"), "")}
-# Without one of these words, and without Rewind's name, a command cannot matter: it is not taken apart.
+# A command without one of these words and without Rewind's name does no harm, so it is not parsed.
 _HINTS = _REMOVERS | {"mv", "find", "rsync", "clean", "stash", "--remove-files"}
 _AS_WORDS = str.maketrans("\n;&|()<>`$/", " " * 11, "'\"\\")
-_SIGN = "\1"  # begins a token that is no word
+_SIGN = "\1"  # begins a token that is not a word
 _IN_STATE = ("objects.db", "objects.db-wal", "store.json", "operations.jsonl", "trash", "checkpoints",
              "checkpoints/%Y%m%d_%H%M%S_001", "checkpoints/%Y%m%d_%H%M%S_001/metadata.json")
 _LONGEST = 4096  # bytes of a path
-_MOST = 50_000  # characters, without here-documents: what comes after them passes
-_DEEPEST = 6  # `sh -c` and `$(…)` in each other
+_MOST = 50_000  # characters, without here-documents; the rest of a longer command passes
+_DEEPEST = 6  # levels of `sh -c` and `$(…)`
 
 
 class _Blocked(Exception):
-    """Carries what to tell the agent."""
+    """The message is what to tell the agent."""
 
 
 class Guard:
-    """Where Rewind's state of one project lies, and what an agent may not do to it."""
+    """Where the state of a project is, and what an agent may not do to it."""
 
     def __init__(self, root: str, state: str, home: str) -> None:
         self.root, self.home = os.path.realpath(root), home
@@ -59,7 +60,7 @@ class Guard:
         self._spared += [self.root for place in self.places if _is_in(self.root, place)]
 
     def file(self, path: str, cwd: str) -> str:
-        """Why an agent's file tool may not write to `path`: what to tell it, or nothing."""
+        """What to tell an agent whose file tool may not write to `path`; empty if it may."""
         named = os.path.join(self.root, cwd, path)
         if not path or "\0" in named or len(named) > _LONGEST:
             return ""
@@ -72,7 +73,7 @@ class Guard:
         return IGNORE_FILE if any(map(self.is_ignore_file, both)) else ""
 
     def command(self, text: str, cwd: str) -> str:
-        """Why an agent may not run this shell command: what to tell it, or nothing."""
+        """What to tell an agent that may not run this shell command; empty if it may."""
         words = text.translate(_AS_WORDS)
         here = os.path.join(self.root, cwd)
         ours = any(name in words for name in ("rewind", ".agent", os.path.basename(self.home)))
@@ -95,14 +96,14 @@ class Guard:
         return text.replace("`pwd`", cwd)
 
     def holds(self, path: str) -> bool:
-        """Whether this is or lies in Rewind's home, the project's state, or that of a nested project."""
+        """Whether this path is in Rewind's home, the project's state, or the state of a nested project."""
         if "/.agent/rewind/" in path + "/" or any(_is_in(path, place) for place in self.states):
             return True
         spared = any(_is_in(path, place) for place in self._spared)
         return not spared and any(_is_in(path, place) for place in self.places)
 
     def is_above(self, path: str) -> bool:
-        """Whether one of these lies in it."""
+        """Whether this path contains one of these."""
         nested = os.path.join(path, "rewind" if path.endswith("/.agent") else ".agent/rewind")
         return any(_is_in(place, path) for place in self.places) or (
             path != self.root and _is_in(path, self.root) and os.path.lexists(nested))
@@ -112,7 +113,7 @@ class Guard:
 
 
 class _Script:
-    """Looks at each command of a shell's text, in the order in which they would run."""
+    """Checks the commands of a shell script in the order in which they would run."""
 
     def __init__(self, guard: Guard, cwd: str, dots: bool) -> None:
         self._guard = guard
@@ -178,7 +179,7 @@ class _Script:
             self._find(source[1:], harm=True)
 
     def _shell(self, rest: list[str], said: list[str]) -> None:
-        """`-c text`; or a script's name and its words; or what `echo` says to it."""
+        """Runs `-c text`, or the words of a script's command line, or what `echo` pipes into the shell."""
         scripts = [word for option, word in zip(rest, rest[1:]) if option[:1] == "-" and option[-1:] == "c"]
         self._apart(scripts[0] if scripts else " ".join(said or rest).replace("\\n", "\n"))
 
@@ -193,7 +194,7 @@ class _Script:
             self._check(operands[1:])  # a script or a mode comes first
 
     def _check(self, words: list[str], *, above: bool = False, sentence: str = REMOVING) -> None:
-        """For what removes something, a directory `above` the state counts as well."""
+        """Refuse our paths. `above`: also directories above the state, which the command would remove."""
         for word in words:
             for path in self._paths(os.path.expanduser(word), follow=not above):
                 if self._guard.holds(path) or (above and self._guard.is_above(path)):
@@ -202,7 +203,7 @@ class _Script:
                     raise _Blocked(IGNORE_FILE)
 
     def _paths(self, word: str, follow: bool) -> list[str]:
-        """What a word can mean: as it stands, and with its wildcards as names on the way to our places."""
+        """The paths that a word may mean: itself, and those to our places that its wildcards match."""
         if not word or "\0" in word or len(word) > _LONGEST:
             return []
         names = [name for name in word.split("/") if name not in ("", ".")]
@@ -231,7 +232,7 @@ class _Script:
         self._cwd = cwd
 
     def _git_clean(self, rest: list[str]) -> None:
-        """Git removes what it ignores, as it does our state, only with -x or -X."""
+        """Git ignores our state, and removes ignored files only with -x or -X."""
         letters = _letters(word.partition("e")[0] for word in rest)
         paths = [word for option, word in zip(["", *rest], rest)
                  if word[:1] != "-" and (option[:1] != "-" or option[-1:] != "e")]
@@ -253,9 +254,9 @@ class _Script:
 
 
 def _tokens(text: str) -> Iterator[str]:
-    """Words without their quotes, and signs. A substitution in double quotes comes as a sign of its own."""
+    """Words without their quotes, and signs. A substitution in double quotes is a sign of its own."""
     at, word = 0, ""
-    begun = False  # a word, which may be empty
+    begun = False  # whether a word has begun, which may be empty
     while at < len(text):
         char, follower = text[at], text[at + 1 : at + 2]
         at += 1
@@ -291,7 +292,7 @@ def _index(text: str, sign: str, at: int) -> int:
 
 
 def _without_documents(text: str) -> str:
-    """Here-documents are no commands, unless a shell reads them."""
+    """The text without here-documents, which are not commands unless a shell reads them."""
     lines = text.split("\n")
     last = {line.strip(): at for at, line in enumerate(lines)}
     kept: list[str] = []
@@ -318,9 +319,9 @@ def _braces(word: str) -> list[str]:
 
 
 def _fits(pattern: str, name: str, dots: bool = True) -> bool:
-    """Whether a wildcard matches a name. A leading dot must be written out, unless `dots`."""
+    """Whether a wildcard matches a name. `dots`: it also matches a leading dot."""
     at = 0
-    reached = {0} if dots or name[:1] != "." or pattern[:1] == "." else set()  # ends in the name, so far
+    reached = {0} if dots or name[:1] != "." or pattern[:1] == "." else set()  # where in the name it may be
     while at < len(pattern) and reached:
         close = pattern.find("]", at + 2) if pattern[at] == "[" else -1
         if pattern[at] == "*":
@@ -348,7 +349,7 @@ def _name(word: str) -> str:
 
 
 def _unwrapped(words: list[str]) -> tuple[list[str], bool]:
-    """A command without `sudo`, `A=b` and the like; and whether `xargs` gives it more words."""
+    """The command without `sudo`, `A=b` and the like, and whether `xargs` adds words to it."""
     fed = False
     while words and (_name(words[0]) in _WRAPPERS or "=" in words[0]):
         name, at = _name(words[0]), 1
@@ -366,7 +367,7 @@ def _letters(words: Iterable[str]) -> str:
 
 
 def _refuse_changes(rest: list[str]) -> None:
-    """Of Rewind's own commands, an agent may run those that look, and save."""
+    """An agent may only run the commands of Rewind that look at something, and `save`."""
     text = " ".join(rest).partition(" -- ")[0].replace("--project ", "--project=").replace("-C ", "-C")
     words = text.split()
     name, *names = [word for word in words if word[:1] != "-"] or ["help"]
@@ -383,7 +384,7 @@ def _edits_in_place(name: str, rest: list[str]) -> bool:
 
 
 def _harms(words: list[str]) -> bool:
-    """Whether a program removes or rewrites the files that it is given."""
+    """Whether a program removes or rewrites the files in its arguments."""
     name = _name("".join(words[:1]))
     if name in _SHELLS:
         return not _REMOVERS.isdisjoint(" ".join(words).split())
@@ -391,7 +392,7 @@ def _harms(words: list[str]) -> bool:
 
 
 def _finds(tests: list[str], way: str) -> bool:
-    """Whether `find` would come to a state that lies there below its start, as far as names tell."""
+    """Whether `find` would find a state directory at `way` below its start, as far as names tell."""
     pruned, _, rest = " ".join(tests).rpartition("-prune -o ")
     tests = rest.split()
     named = [(before in ("!", "-not"), value) for before, test, value in zip(["", *tests], tests, tests[1:])

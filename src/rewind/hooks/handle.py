@@ -1,11 +1,10 @@
-"""One event, from payload to outcome: guard, decide, checkpoint. Raises nothing that the entry must know.
+"""One event, from payload to outcome: find the project, guard, decide, checkpoint.
 
-Most events end without a checkpoint, so what only a checkpoint needs is imported where it begins.
+Most events end without a checkpoint, so what only a checkpoint needs is imported when one is made.
 """
 
 from __future__ import annotations
 
-import errno
 import os
 import time
 
@@ -33,30 +32,26 @@ if TYPE_CHECKING:
     from rewind.jsonfile import JsonObject
     from rewind.paths import Project
 
-WARNING = "[rewind] Warning: No .agent/rewind/ found. Run 'rewind init' first."
-COPIED = ("This project is a copy, so it got a store of its own. To use the checkpoints that were copied with"
-          " it: rewind init --trust")
 _TOO_OFTEN = 3  # failures in a row, after which the person is told
-_INITIALISING = ("SessionStart", "UserPromptSubmit", "PreToolUse")
 
 
 class Outcome:
-    """What the agent sees: nearly always nothing. `rest` comes last: the agent need not wait for it."""
+    """What the agent sees: nearly always nothing. `finish` is called last, without the agent waiting."""
 
-    __slots__ = ("code", "err", "out", "rest")
+    __slots__ = ("code", "err", "finish", "out")
 
     def __init__(self, code: int = 0, out: str = "", err: str = "") -> None:
         self.code = code
         self.out = out
         self.err = err
-        self.rest: Callable[[], None] | None = None
+        self.finish: Callable[[], None] | None = None
 
 
 def handle(action: str, raw: bytes, environ: Mapping[str, str], *, is_own_process: bool = False) -> Outcome:
-    """`is_own_process`: it began for this event alone, so its age is how long the agent has waited."""
+    """`is_own_process`: this process was started for the event, and the agent waits since then."""
     home = rewind_home()
     try:
-        # A byte that is not UTF-8 stays what it is, as in a file's name: the right file, or none.
+        # A byte that is not UTF-8 is kept as in the name of a file, so that no other file is meant.
         payload = quickjson.loads(raw.decode("utf-8", "surrogateescape").removeprefix("\ufeff"))
     except (ValueError, RecursionError):
         write_log(home, f"{action}: the payload is not JSON")
@@ -67,13 +62,20 @@ def handle(action: str, raw: bytes, environ: Mapping[str, str], *, is_own_proces
         return Outcome()
     found = _find(event, environ, home)
     settings, _ = load_usable(home, found.project.state if found.project else None)
-    if found.project is None:
-        return _unprotected(event, settings, home, environ, found, is_own_process)
-    return _Hook(event, found.project, settings, environ, found.store, is_own_process).run()
+    project, notices = found.project, []
+    if project is None:
+        from rewind.hooks.unprotected import COPIED, initialise, warning
+
+        project, reason = initialise(event, _starts(event, environ), settings, home, is_copy=found.is_copy)
+        if project is None:
+            out, err = warning(event, home, reason or found.reason)
+            return Outcome(out=out, err=err)
+        notices = [COPIED] if found.is_copy else []
+    return _Hook(event, project, settings, environ, found.store, is_own_process, notices).run()
 
 
 class _Found:
-    """The project that an event is about; or why the one that is there is not used."""
+    """The project that an event is about, or the reason why the project that is there is not used."""
 
     __slots__ = ("is_copy", "project", "reason", "store")
 
@@ -86,8 +88,8 @@ class _Found:
 
 
 def _find(event: HookEvent, environ: Mapping[str, str], home: str) -> _Found:
-    """By where the agent works now, whose work tree decides the place; then by the agent's project directory.
-    Only one that this user made."""
+    """Looks in the agent's current directory first, because its work tree decides the place, and then in the
+    agent's project directory. Only a store that this user made is used."""
     first = _Found()
     for start in _starts(event, environ):
         found = _found_at(start, home)
@@ -105,30 +107,13 @@ def _starts(event: HookEvent, environ: Mapping[str, str]) -> list[str]:
 def _found_at(start: str, home: str) -> _Found:
     try:
         project = find_project(start, home)
-        return _trusted(project) if project else _Found(reason=_lost_store(start, home))
+        if project:
+            return _trusted(project)
+        from rewind.hooks.unprotected import why_lost
+
+        return _Found(reason=why_lost(start, home))
     except RewindError as error:
-        return _Found(reason=_sentences(error))
-
-
-def _lost_store(start: str, home: str) -> str:
-    """Where the index knows the project, and its store has lost the file that says which one it is."""
-    from rewind.index import load_index
-
-    index, at = load_index(home), os.path.realpath(start)
-    while at != os.path.dirname(at):
-        known = index.at(at)
-        state = index.storage(home, known[0]) if known else ""
-        if state and os.path.isdir(state):
-            if not os.access(state, os.R_OK | os.X_OK):
-                return _not_ours(state, os.strerror(errno.EACCES))
-            return (f"{os.path.join(state, STORE_FILE)} is missing, so nothing here is protected."
-                    " Run `rewind init --trust` to make a new one; the checkpoints are kept.")
-        at = os.path.dirname(at)
-    return ""
-
-
-def _not_ours(state: str, why: str) -> str:
-    return f'Rewind cannot read {state}: {why}. Make it yours again: sudo chown -R "$(id -un)" {state}'
+        return _Found(reason=error.sentences())
 
 
 def _trusted(project: Project) -> _Found:
@@ -142,123 +127,74 @@ def _trusted(project: Project) -> _Found:
     try:
         store = jsonfile.read(project.path(STORE_FILE), 1 << 20)
     except OSError as error:
-        return _Found(reason=_not_ours(project.state, error.strerror or str(error)))
+        from rewind.hooks.unprotected import not_readable
+
+        return _Found(reason=not_readable(project.state, error.strerror or str(error)))
     store_id = "" if store is None else str(store.get("id"))
     if is_known(project.home, store_id, project):
         return _Found(project, store)
     if not store_id:
         return _Found(reason=f"{project.path(STORE_FILE)} is not readable, so nothing here is protected."
                              " Run `rewind doctor`.")
-    return _Found(reason=_sentences(StoreNotTrusted(path=project.state)),
+    return _Found(reason=StoreNotTrusted(path=project.state).sentences(),
                   is_copy=store_id in load_index(project.home).stores)
 
 
-# nothing is protected here
-
-def _unprotected(event: HookEvent, settings: Settings, home: str, environ: Mapping[str, str],
-                 found: _Found, is_own_process: bool) -> Outcome:
-    if event.name in _INITIALISING:
-        from rewind.hooks.auto_init import auto_init
-
-        try:
-            project = auto_init(_starts(event, environ), settings, home, is_copy=found.is_copy)
-        except (OSError, RewindError) as error:
-            project = None
-            found.reason = _why_not_made(error, home)
-        if project:
-            hook = _Hook(event, project, settings, environ, None, is_own_process)
-            if found.is_copy:
-                hook.notices.append(COPIED)
-            return hook.run()
-    return _tell_unprotected(event, home, found.reason)
-
-
-def _why_not_made(error: Exception, home: str) -> str:
-    if isinstance(error, OSError):
-        return (f"Rewind cannot make a store in {home}: {error.strerror or error}. Nothing here is protected."
-                " Run `rewind doctor`.")
-    return _sentences(error) if isinstance(error, RewindError) else str(error)
-
-
-def _sentences(error: RewindError) -> str:
-    return f"{error.message.rstrip('.')}. {error.hint}"
-
-
-def _tell_unprotected(event: HookEvent, home: str, reason: str) -> Outcome:
-    """Once a session: where there is a reason, to the person when it starts; else after the first edit."""
-    at_start = event.name == "SessionStart" and reason
-    after_edit = event.name == "PostToolUse" and event.tool_kind == EDIT
-    if reason and event.name in _INITIALISING:
-        write_log(home, f"{event.name}: {reason} (in {event.cwd})")
-    if not (at_start or after_edit) or not _is_first_warning(event, home, can_repeat=bool(at_start)):
-        return Outcome()
-    if at_start:
-        return Outcome(out=quickjson.dumps({"systemMessage": f"Rewind: {reason}"}))
-    return Outcome(err=f"[rewind] Warning: {reason}" if reason else WARNING)
-
-
-def _is_first_warning(event: HookEvent, home: str, can_repeat: bool) -> bool:
-    """`can_repeat`: where nothing can be noted, the start of a session says it, and edits do not."""
-    from rewind.hooks.memory.hook_files_lock import HookFilesLock
-
-    with HookFilesLock(home):
-        state = HookState(os.path.join(home, "hook-state.json"))
-        if event.session in state.warned:
-            return False
-        state.warned.append(event.session)
-        return not os.path.isdir(home) or state.save() or can_repeat
-
-
 class _Hook:
-    """An event in a project that is protected."""
+    """An event in a project that is protected. `notices`: what the person should be told once."""
 
-    def __init__(self, event: HookEvent, project: Project, settings: Settings,
-                 environ: Mapping[str, str], store: JsonObject | None, is_own_process: bool = False) -> None:
+    def __init__(self, event: HookEvent, project: Project, settings: Settings, environ: Mapping[str, str],
+                 store: JsonObject | None, is_own_process: bool, notices: list[str]) -> None:
         self.event = event
         self.project = project
         self.store = store
         self.settings = settings
         self.environ = environ
         self.is_own_process = is_own_process
-        self.notices = _settled(project, store)  # what the person should be told once
-        self.state = HookState(project.own("hook-state.json"))
-        self._captured_files: list[str] = []  # files of this edit that the newest checkpoint holds
-        self._keeps_count = True  # of failures, from one event to the next
+        self.notices = notices
+        if store:
+            from rewind.checkpoint.project.identity import update_index_and_marker
+
+            said = update_index_and_marker(project, store["id"])
+            self.notices += [said] if said else []
+        self.state = HookState(project.place_dir)
+        self._captured_files: list[str] = []  # the files of this edit that the newest checkpoint holds
+        self._keeps_count = True  # whether the count of failures could be saved
         self._noted = False
-        self._rest: Callable[[], None] | None = None
+        self._finish: Callable[[], None] | None = None
 
     def run(self) -> Outcome:
         blocked = self._guard()
         if blocked:
             return Outcome(BLOCK, err=blocked)
         try:
-            outcome = self._try()
+            outcome = self._run_noting_failure()
         except BaseException:
-            if self._rest:  # the checkpoint is being made, whatever else went wrong
-                self._rest()
+            if self._finish:  # the checkpoint is still being made
+                self._finish()
             raise
-        outcome.rest = self._rest
+        outcome.finish = self._finish
         return outcome
 
-    def _try(self) -> Outcome:
+    def _run_noting_failure(self) -> Outcome:
         try:
-            return self._run()
+            return self._handle()
         except Exception as error:
-            # Whatever it is, the agent's turn goes on: a line in the log, and the count for SessionStart.
+            # The agent's turn goes on. The log gets a line, and the next SessionStart tells the person.
             if not self._noted:
                 self._failed(0, f"{type(error).__name__}: {error}", str(error))
             return self._greeting()
 
     def _failed(self, pid: int, message: str, reason: str) -> None:
-        """There is no checkpoint for this event, and nobody may have to find that out."""
+        """Note that this event has no checkpoint, so that the person is told."""
         self._noted = True
         log_for(self.project, f"{self.event.name}: {message}")
         with self._lock_files():
-            self.state = state = HookState(self.state.path)
+            self.state = state = HookState(self.project.place_dir)
             state.note_ended(pid)
             state.note_error(now(), self.event.name, message)
             state.note_missed({"at": now(), "event": self.event.name, "session": self.event.session}, reason)
-            state.forget(self.event.key())  # told again, it is tried again
+            state.forget(self.event.key())  # if the event is told again, it is tried again
             self._keeps_count = state.save()
 
     def _guard(self) -> str:
@@ -279,35 +215,36 @@ class _Hook:
             return ""
 
     def _may_be_ours(self, path: str) -> bool:
-        """Cheap, and wrong only in that it says yes too often: most edits are of a file of the project."""
+        """A quick test that may say yes too often, but never no: most edits are of a file of the project."""
         both = path + os.path.realpath(path)
         places = (os.path.realpath(self.project.state), os.path.realpath(self.project.home))
         return ".agent" in both or ".rewind" in both or any(place in both for place in places)
 
-    def _run(self) -> Outcome:
+    def _handle(self) -> Outcome:
         self._note_notices()
         self._note_session()
         decision = decide(self.event, self.state, self.settings, self.settings.tier, time.time(),
                           known_session=self._is_known_session())
-        fresh = self._unprotected_files(decision)
-        outside = self._files_outside(decision)
-        if decision.checkpoint or fresh or outside:
-            self._checkpoint(decision, fresh, outside)
+        to_pin, outside = [], []
+        if self.event.is_coming_edit and (decision.checkpoint or decision.save_unprotected):
+            to_pin, outside = self._unprotected_files(), self._files_outside(decision)
+        if decision.checkpoint or to_pin or outside:
+            self._checkpoint(decision, to_pin, outside)
         elif self._captured_files:
             with self._lock_files():
-                self.state = HookState(self.state.path)
+                self.state = HookState(self.project.place_dir)
                 self._protect(self._captured_files)
                 self.state.save()
         return self._greeting()
 
-    def _checkpoint(self, decision: Decision, fresh: list[str], outside: list[str]) -> None:
+    def _checkpoint(self, decision: Decision, to_pin: list[str], outside: list[str]) -> None:
         from rewind.hooks.making.in_time import in_time
         from rewind.hooks.making.work import CheckpointJob, age_of_process
 
         def made(state: HookState, is_late: bool) -> None:
             self.state = state
             state.last_checkpoint = time.time()
-            self._protect([*self._captured_files, *([] if is_late else fresh)])
+            self._protect([*self._captured_files, *([] if is_late else to_pin)])
             state.failures = 0
             if self.event.name == "UserPromptSubmit":
                 state.note_prompt(self.event.session, self.event.prompt[:PROMPT_TEXT])
@@ -319,9 +256,9 @@ class _Hook:
 
         age = age_of_process() if self.is_own_process else 0.0
         script = self.environ.get(SCRIPT, "") if self.is_own_process else ""
-        work = CheckpointJob(self.event, self.project, self.settings, decision, fresh, made, failed, outside,
-                             age, self.store)
-        self._rest = in_time(work, int(script) if script.isdigit() else 0)
+        work = CheckpointJob(self.event, self.project, self.settings, self.store, decision.description,
+                             to_pin, outside, age, made, failed)
+        self._finish = in_time(work, int(script) if script.isdigit() else 0)
 
     def _lock_files(self) -> HookFilesLock:
         from rewind.hooks.memory.hook_files_lock import HookFilesLock
@@ -329,14 +266,14 @@ class _Hook:
         return HookFilesLock(self.project.place_dir)
 
     def _note_notices(self) -> None:
-        """For the next start of a session, unless this is one."""
+        """Keep them for the next start of a session, unless this is one."""
         if not self.notices:
             return
         for text in self.notices:
             log_for(self.project, f"{self.event.name}: {text}")
         if self.event.name != "SessionStart":
             with self._lock_files():
-                self.state = HookState(self.state.path)
+                self.state = HookState(self.project.place_dir)
                 self.state.notices += self.notices
                 self.state.save()
 
@@ -349,7 +286,7 @@ class _Hook:
             return
         from rewind.hooks.memory.session_file import SessionMemory
 
-        file = SessionMemory(self.project.own("session.json"))
+        file = SessionMemory(self.project.place_dir)
         if event.name == "SessionStart":
             self._start_session(file)
         elif event.name == "SessionEnd":
@@ -369,54 +306,44 @@ class _Hook:
                 log_for(self.project, f"env file: {error}")
 
     def _is_known_session(self) -> bool:
-        event = self.event
-        if event.name != "SessionStart" or event.source not in ("resume", "clear", "compact"):
+        if not self.event.continues_session:
             return False
-        from rewind.hooks.making.checkpoint import has_checkpoint
+        from rewind.hooks.already_saved import has_checkpoint
 
-        return has_checkpoint(self.project, event.session)
+        return has_checkpoint(self.project, self.event.session)
 
-    def _unprotected_files(self, decision: Decision) -> list[str]:
-        """Files that this edit is about and that no checkpoint is known to hold."""
-        event = self.event
-        if event.name != "PreToolUse" or event.tool_kind != EDIT or not (decision.checkpoint
-                                                                         or decision.save_unprotected):
-            return []
+    def _unprotected_files(self) -> list[str]:
+        """The files that this edit is about and that no checkpoint is known to hold."""
         inside = self.project.root.rstrip("/") + "/"
         named = [os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
-                 for path in event.files()]
+                 for path in self.event.files()]
         unknown = [path[len(inside):] for path in named
                    if path.startswith(inside) and path[len(inside):] not in self.state.protected
                    and os.path.lexists(path)]
         if not unknown:
             return []
-        from rewind.hooks.memory.pins import not_captured
+        from rewind.hooks.already_saved import not_captured
 
         limit = self.settings.get("ignoredFileMaxKb") * 1024
-        # A large one is pinned although it is captured: it would not be any more if git came to ignore it.
+        # A large file is pinned although it is captured: it would be left out if git began to ignore it.
         found = not_captured(self.project, unknown)
         found += [path for path in unknown if path not in found
                   and os.lstat(inside + path).st_size > limit]
-        # The others once they are captured.
         self._captured_files = [path for path in unknown if path not in found]
         return found
 
     def _files_outside(self, decision: Decision) -> list[str]:
-        """Files outside the project that this edit is about, and that the newest checkpoint has not kept."""
-        event = self.event
-        if event.name != "PreToolUse" or event.tool_kind != EDIT or not (decision.checkpoint
-                                                                         or decision.save_unprotected):
-            return []
+        """The files outside the project that this edit is about and that the newest checkpoint lacks."""
         inside = self.project.root.rstrip("/") + "/"
-        named = [path for path in map(os.path.realpath, event.files()) if not path.startswith(inside)]
+        named = [path for path in map(os.path.realpath, self.event.files()) if not path.startswith(inside)]
         if not named:
             return []
-        from rewind.hooks.outside import outside_files_to_keep
+        from rewind.hooks.already_saved import outside_files_to_keep
 
         return outside_files_to_keep(self.project, named, anyway=decision.checkpoint)
 
     def _greeting(self) -> Outcome:
-        """At a session's start: that something is wrong, for the person; and a line for the agent."""
+        """At the start of a session: what is wrong, for the person, and a line for the agent."""
         if self.event.name != "SessionStart":
             return Outcome()
         said: dict[str, object] = {}
@@ -432,16 +359,16 @@ class _Hook:
         return Outcome(out=quickjson.dumps(said)) if said else Outcome()
 
     def _missing(self) -> str:
-        """What has no checkpoint, and was not said yet. A success in between does not make up for it."""
+        """Which events have no checkpoint, if the person was not told yet, even if later events have one."""
         with self._lock_files():
-            self.state = state = HookState(self.state.path) if self._keeps_count else self.state
+            self.state = state = HookState(self.project.place_dir) if self._keeps_count else self.state
             last = state.errors[-1].get("message") if state.errors else "see rewind.log"
             if not self._keeps_count:
-                # No count says how often: this event has failed, and the next ones will.
+                # There is no count of failures. This event has failed, and the next ones will.
                 return ("Rewind cannot write its state, so it makes no checkpoints here"
                         f" ({last}). Run `rewind doctor`.")
             state.note_killed()
-            missed = state.take_unreported(leave=int(self._noted))  # of this very event, the next start tells
+            missed = state.take_unreported(leave=int(self._noted))  # the next start tells about this event
             if missed or state.notices:
                 state.notices = []
                 state.save()
@@ -453,10 +380,3 @@ class _Hook:
         from rewind.checkpoint.project.missed import sentence
 
         return f"Rewind: {sentence(missed)} Run `rewind doctor`."
-
-
-def _settled(project: Project, store: JsonObject | None) -> list[str]:
-    from rewind.checkpoint.project.identity import update_index_and_marker
-
-    said = update_index_and_marker(project, store["id"]) if store else ""
-    return [said] if said else []

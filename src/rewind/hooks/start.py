@@ -1,6 +1,6 @@
-"""Where a hook begins: started by the shim as a file, with nothing but Python itself.
+"""Where a hook begins: the shim starts this file with nothing but Python itself.
 
-Python compiles this file each time, and no other, so it is short.
+Python compiles this file, and no other, for each hook, so it is short.
 """
 
 import gc
@@ -8,7 +8,7 @@ import os
 import sys
 
 if __name__ == "__main__" and sys.version_info >= (3, 9):  # an interpreter that moved may be an old one
-    gc.disable()  # a short life: what a collection finds is not worth looking for it
+    gc.disable()  # the process is so short that a collection costs more than it frees
     library = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     sys.path.insert(0, library)
     from rewind.fast.bundle import use_bundle

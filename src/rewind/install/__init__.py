@@ -1,1 +1,1 @@
-"""Getting Rewind onto a machine and off it again: the hooks in the agents' settings first of all."""
+"""Installing Rewind on a machine and removing it, above all the hooks in the agents' settings."""

@@ -1,4 +1,4 @@
-"""The plugin as Claude Code's own `claude plugin install` brings it, with its own library and hooks."""
+"""The plugin as `claude plugin install` installs it, with its own library and hooks."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _OURS = "skills-dir"  # what the client calls the place where `rewind install` p
 
 
 def market_plugin(profile: Profile) -> str:
-    """The one that is installed and enabled, if it is Rewind's: others may have the same name. By the name
-    that `claude plugin uninstall` takes; empty where there is none."""
+    """The name that `claude plugin uninstall` takes, if Rewind's plugin is installed and enabled; else empty.
+    Another plugin may have the same name."""
     return next((name for name, enabled in _enabled(profile).items() if enabled is True
                  and name.startswith(f"{NAME}@") and name != f"{NAME}@{_OURS}"
                  and any(os.path.isfile(os.path.join(folder, "hooks", "smart-checkpoint"))
@@ -24,7 +24,7 @@ def market_plugin(profile: Profile) -> str:
 
 
 def has_market_plugin(home: str) -> bool:
-    """Whether some agent has it, so that nothing else need be installed."""
+    """Whether an agent has this plugin, so that nothing else has to be installed."""
     try:
         return any(market_plugin(profile) for profile in profiles(home))
     except ProfileInvalid:

@@ -1,7 +1,7 @@
-"""The plugin for Claude Code's own client, put where it loads without a line in any settings file.
+"""The plugin for Claude Code's client, in a directory where it loads without an entry in a settings file.
 
-It has no classic hooks: those are in the agent's settings, which every version of the client reads. A client
-that is too old for the module ignores it.
+It has no classic hooks, because those are in the agent's settings, which every version of the client reads. A
+client that is too old for the plugin's module ignores it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import shutil
 from rewind.agents.profile import Profile
 from rewind.agents.registry import session_home
 
-NAME = "rewind"  # the same as the marketplace's: of two plugins with one name the client loads one
+NAME = "rewind"  # as in the marketplace: of two plugins with the same name, the client loads only one
 DESCRIPTION = "Go back in Claude Code: every file and the conversation, without leaving the client."
 _PROGRAM = "program.ts"
 _MADE_BY = "// Made by `rewind install`, which also removes it.\n"
@@ -21,7 +21,7 @@ _SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "plugin_hooks
 
 
 def plugin_folder(profile: Profile) -> str | None:
-    """Where an agent's client looks for it; None for an agent that has no such place."""
+    """Where an agent's client looks for it; None if the agent has no such directory."""
     below = (profile.registration or {}).get("plugin")
     home = session_home(profile)
     return os.path.join(home, *below.split("/")) if below and home else None
@@ -44,7 +44,8 @@ def installed_version(folder: str) -> str | None:
 
 
 def put_plugin(folder: str, program: str, version: str) -> list[str]:
-    """Whole or not at all; the directories that were made for it. A foreign one is never replaced."""
+    """Put the whole plugin there, or nothing. Returns the directories that were made for it. A plugin that is
+    not ours is never replaced."""
     if os.path.lexists(folder) and not is_ours(folder):
         raise FileExistsError(f"{folder} is not Rewind's, so it was left alone")
     made = make_missing(os.path.dirname(folder), 0o700)
@@ -66,7 +67,7 @@ def put_plugin(folder: str, program: str, version: str) -> list[str]:
 
 
 def make_missing(folder: str, mode: int = 0o777) -> list[str]:
-    """A directory with those above it; the ones that were not there."""
+    """Make a directory and those above it. Returns the ones that did not exist."""
     missing = missing_above(os.path.join(folder, ""))
     for path in reversed(missing):
         os.mkdir(path, mode)
@@ -74,7 +75,7 @@ def make_missing(folder: str, mode: int = 0o777) -> list[str]:
 
 
 def missing_above(path: str) -> list[str]:
-    """The directories above a path that are not there, the deepest one first."""
+    """The directories above a path that do not exist, the deepest one first."""
     missing = []
     folder = os.path.dirname(path)
     while not os.path.isdir(folder):

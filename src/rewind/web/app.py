@@ -1,4 +1,4 @@
-"""The application: the page, what it reads, and its WebSocket, behind the door of `security.py`."""
+"""The application: the page, what it reads, and its WebSocket, all of it behind `security.py`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket
 
 from rewind.controller import Controller
-from rewind.web.reads import files, history, reads, review, setup
+from rewind.web.reads import files, history, project, review, search, sessions, setup, turns
 from rewind.web.reads.query import Query
 from rewind.web.server.errors import as_rewind_error, body_of, status_of
 from rewind.web.server.security import AccessMiddleware
@@ -26,35 +26,35 @@ Read = Callable[[Controller, Query], Mapping[str, object]]  # see `reads/answers
 
 STATIC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "static")
 _READS: dict[str, Read] = {
-    "/api/project": reads.project,
+    "/api/project": project.project,
     "/api/setup": setup.setup,
-    "/api/sessions": reads.sessions,
-    "/api/graph": reads.graph,
+    "/api/sessions": sessions.sessions,
+    "/api/graph": sessions.graph,
     "/api/lanes": futures.lanes,
-    "/api/sessions/{session}/turns": reads.turns,
-    "/api/sessions/{session}/turns/{n}": reads.one_turn,
-    "/api/sessions/{session}/turns/{n}/blocks/{block}": reads.block,
-    "/api/sessions/{session}/outline": reads.outline,
-    "/api/sessions/{session}/search": reads.search,
-    "/api/sessions/{session}/shape": reads.shape,
-    "/api/sessions/{session}/future": reads.future,
+    "/api/sessions/{session}/turns": turns.turns,
+    "/api/sessions/{session}/turns/{n}": turns.one_turn,
+    "/api/sessions/{session}/turns/{n}/blocks/{block}": turns.block,
+    "/api/sessions/{session}/outline": turns.outline,
+    "/api/sessions/{session}/search": search.search,
+    "/api/sessions/{session}/shape": turns.shape,
+    "/api/sessions/{session}/future": turns.future,
     "/api/sessions/{session}/plan": plans.turn_plan,
-    "/api/compare": reads.compare,
+    "/api/compare": sessions.compare,
     "/api/review": review.review,
     "/api/review/file": review.file,
     "/api/review/hunks": plans.hunk_plan,
-    "/api/find": reads.find,
+    "/api/find": search.find,
     "/api/files": files.tree,
     "/api/files/log": files.log,
     "/api/files/blame": files.blame,
     "/api/sessions/{session}/revert": surgery.revert_plan,
     "/api/sessions/{session}/revert/file": surgery.revert_file,
     "/api/history": history.history,
-    "/api/checkpoints": reads.checkpoints,
-    "/api/checkpoints/{name}/diff": reads.diff,
+    "/api/checkpoints": project.checkpoints,
+    "/api/checkpoints/{name}/diff": project.diff,
     "/api/checkpoints/{name}/plan": plans.checkpoint_plan,
     "/api/sessions/{session}/forward": plans.forward_plan,
-    "/api/operations": reads.operations,
+    "/api/operations": project.operations,
     "/api/operations/undo": plans.undo_plan,
     "/api/operations/redo": plans.redo_plan,
 }
@@ -76,10 +76,8 @@ def make_app(runner: JobRunner, token: str, port: int) -> AccessMiddleware:
 
 def _answering(hub: Hub, read: Read) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
-        values: dict[str, list[str]] = {}
-        for key, value in request.query_params.multi_items():
-            values.setdefault(key, []).append(value)
-        query = Query(request.path_params, values)
+        given = request.query_params
+        query = Query(request.path_params, {key: given.getlist(key) for key in given})
         try:
             answered = await hub.runner.run(lambda controller: read(controller, query))
             hub.note_sent(answered)

@@ -1,4 +1,4 @@
-"""Starts the server: on the loopback interface alone, at a port that is bound before its address is told."""
+"""Starts the server on the loopback interface only. The port is bound before the address is printed."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ ADDRESS = "127.0.0.1"
 
 
 def serve(root: str, port: int, ready: Callable[[str], None], home: str | None = None) -> None:
-    """Runs until it is interrupted. `ready` is told the address, token included."""
-    gc.enable()  # `bin/rewind` has it off, for commands that live for a moment
+    """Run until it is interrupted. `ready` is called with the address, which includes the token."""
+    gc.enable()  # `bin/rewind` turns it off for short commands
     runner = JobRunner(root, home)
     kept = runner.run_here(lambda controller: controller.project.path(FILE))
     token, last_port = remembered(kept)
@@ -38,7 +38,7 @@ def serve(root: str, port: int, ready: Callable[[str], None], home: str | None =
 
 
 def make_config(runner: JobRunner, token: str, port: int) -> uvicorn.Config:
-    # No access log: it would hold the token. A message over the limit is refused while it comes in.
+    # No access log, because it would contain the token. A message over the limit is refused on arrival.
     return uvicorn.Config(make_app(runner, token, port), log_level="error", access_log=False,
                           http="h11", ws_max_size=MOST_BYTES, ws_max_queue=16, ws_per_message_deflate=False,
                           h11_max_incomplete_event_size=32 << 10, timeout_keep_alive=30,
@@ -47,7 +47,7 @@ def make_config(runner: JobRunner, token: str, port: int) -> uvicorn.Config:
 
 
 def _listen_again(port: int, last: int) -> socket.socket:
-    """At the port of the last time, if none is asked for and it is free."""
+    """Use the port of the last time, if no other one is wanted and it is free."""
     if not port and last:
         try:
             return _listen(last)
@@ -57,7 +57,7 @@ def _listen_again(port: int, last: int) -> socket.socket:
 
 
 def _listen(port: int) -> socket.socket:
-    # With its protocol named, asyncio sends small answers at once; else each would wait 40 ms.
+    # If the protocol is named, asyncio sends small answers at once. Otherwise each one would wait 40 ms.
     found = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

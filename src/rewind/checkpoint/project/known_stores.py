@@ -9,7 +9,7 @@ import os
 
 from rewind import jsonfile
 from rewind.files import make_durable_dir, sweep_drafts
-from rewind.index import FILE, load_index, texts
+from rewind.index import FILE, load_index
 from rewind.lock import Lock
 from rewind.paths import STORE_FILE, Project, is_same_dir, project_state
 
@@ -60,7 +60,8 @@ def remember(home: str, store_id: str, root: str) -> None:
     from rewind.checkpoint.records.record import iso_time
 
     def put(entry: KnownStore) -> None:
-        before = [known for known in texts([entry.get("root"), *texts(entry.get("also"))]) if known != root]
+        places = [entry.get("root"), *jsonfile.texts_in(entry.get("also"))]
+        before = [known for known in jsonfile.texts_in(places) if known != root]
         entry["root"], entry["addedAt"] = root, iso_time()
         if before:
             entry["also"] = before

@@ -19,7 +19,7 @@ from rewind.checkpoint.repair.check_records import (
 from rewind.checkpoint.repair.own_files import check_own_files
 from rewind.checkpoint.rewind.operation_words import interrupted_text
 from rewind.checkpoint.save.watching import check_now, missed_text
-from rewind.config.load import check_settings
+from rewind.config.load import load_usable
 from rewind.errors import CheckpointNotFound, RewindError, StoreUnavailable
 from rewind.fast import quickjson
 
@@ -37,7 +37,7 @@ def validate(state: State, *, deep: bool, progress: Progress | None = None) -> l
 def examine(state: State, *, deep: bool, progress: Progress | None = None) -> Examined:
     found = Examined()
     found.problems += [Problem(CONFIGURATION, text)
-                       for text in check_settings(state.project.home, state.project.state)]
+                       for text in load_usable(state.project.home, state.project.state)[1]]
     found.problems += _check_profiles(state) + _check_operations(state) + _check_monitor(state)
     found.problems += check_own_files(state, deep=deep)
     if deep:

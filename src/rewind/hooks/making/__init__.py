@@ -1,1 +1,1 @@
-"""Making the checkpoint of an event, in time."""
+"""Making the checkpoint of an event before its agent has waited too long."""

@@ -1,5 +1,5 @@
-"""Making the checkpoint of an event, and those of the events that wait behind it. All that a save needs is
-imported here, so nobody imports this before it is to be made."""
+"""Making the checkpoint of an event, and of the events that wait behind it. Import this only when there is a
+checkpoint to make, because it imports all that a save needs."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from rewind.agents.registry import each_profile, is_under_root
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.save.save import AUTO, save
 from rewind.errors import StoreMoved
+from rewind.hooks.making.queue import Request
 from rewind.hooks.memory.hook_files_lock import HookFilesLock
 from rewind.hooks.memory.hook_state import HookState
 from rewind.hooks.transcript_path import own_transcript
 from rewind.paths import find_project
-from rewind.snapshot.scan.moment import Moment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from rewind.agents.profile import Profile
     from rewind.checkpoint.conversations.stored import Captured
     from rewind.checkpoint.save.capture import Draft
-    from rewind.hooks.making.queue import Queue, Request
+    from rewind.hooks.making.queue import Queue
     from rewind.hooks.making.work import CheckpointJob
-    from rewind.paths import Project
     from rewind.transcript.find import SessionFile
 
 
+_MOST_PINS = 10_000
 _left_open: list[State] = []
-_LONG_WAL = 512 << 10  # bytes, which the next process has to look through: half a millisecond
+_LONG_WAL = 512 << 10  # bytes; the next process would take half a millisecond to read them
 
 
 class _AlreadyHandled(Exception):
@@ -38,7 +38,7 @@ class _AlreadyHandled(Exception):
 
 
 class CheckpointSaver:
-    """The checkpoint of this hook, and those of others. What is open stays open from one to the next."""
+    """Makes the checkpoint of this hook, and those of other hooks. The databases stay open in between."""
 
     def __init__(self, work: CheckpointJob, queue: Queue) -> None:
         self._work = work
@@ -47,10 +47,10 @@ class CheckpointSaver:
         self.took = 0.0  # seconds, for the latest one
 
     def save_own(self) -> bool:
-        """False where another process has taken care of the same event."""
+        """False if another process has taken care of the same event."""
         try:
             return self._save_own()
-        except StoreMoved:  # while we waited for the lock
+        except StoreMoved:  # it was moved while we waited for the lock
             project = self._work.project
             self._work.project = find_project(project.root, project.home) or project
             self._state = State(self._work.project, forgiving=True)
@@ -67,11 +67,10 @@ class CheckpointSaver:
             raise
 
     def has_long_wal(self) -> bool:
-        """Whether a WAL should be emptied, which no agent has to wait for."""
+        """Whether a WAL should be emptied once no agent waits any more."""
         return any(db.is_wal_over(_LONG_WAL) for db in (self._state.objects, self._state.scanned))
 
     def fold_wals(self) -> None:
-        """Where it is."""
         for db in (self._state.objects, self._state.scanned):
             if db.is_wal_over(_LONG_WAL):
                 db.fold()
@@ -88,39 +87,22 @@ class CheckpointSaver:
         except _AlreadyHandled:
             return False
         self.took = time.monotonic() - scan.began
-        # This process ends soon. Closing would have SQLite write the WAL back and delete it: four syncs for a
-        # cache that may be lost. So SQLite does it by itself, once in many times.
+        # This process ends soon. If the databases were closed, SQLite would write each WAL back and delete
+        # it: four syncs for a cache that may be lost. Left open, it does so only once in many times.
         if self._state not in _left_open:
             _left_open.append(self._state)
         return True
 
     def save_for(self, one: Request) -> None:
-        scan = _SharedScan(_OtherRequest(one, self._work.project), self._state, self._queue)
+        scan = _SharedScan(one, self._state, self._queue)
         if not self._save(scan, _session_of(one, self._work.project.home)):
             one.mark_done()
 
 
-class _OtherRequest:
-    """A request, as the first one of a look at the tree."""
-
-    def __init__(self, request: Request, project: Project) -> None:
-        self.request = request
-        self.project = project
-        self.description = request.description
-        self.trigger = request.trigger
-        self.moment = Moment(request.until - time.monotonic())
-        self.fresh: list[str] = []
-
-    def claim_event(self) -> bool:
-        """The caller has the lock of the place, under which every key is noted."""
-        return self.request.is_waiting() and HookState(self.project.own("hook-state.json")).claim(
-            self.request.key)
-
-
 class _SharedScan:
-    """One look at the tree: a record for the first, and one for each that waited before it began."""
+    """One scan with a record for whom it is made, and one for each hook that was waiting before it began."""
 
-    def __init__(self, first: CheckpointJob | _OtherRequest, state: State, queue: Queue) -> None:
+    def __init__(self, first: CheckpointJob | Request, state: State, queue: Queue) -> None:
         self.first = first
         self.began = time.monotonic()
         self._state = state
@@ -129,30 +111,28 @@ class _SharedScan:
         self._is_late = False
 
     def begin(self) -> None:
-        """As soon as the lock is had, and before the tree is looked at."""
+        """Runs once the lock is held and before the scan."""
         first = self.first
         self.began = time.monotonic()
         if not first.claim_event():
             raise _AlreadyHandled
-        if first.fresh:
-            from rewind.hooks.memory.pins import pin
-
-            pin(self._state, first.fresh)
+        if first.to_pin:
+            _pin(self._state, first.to_pin)
         self._is_late = first.moment.is_over()
         now = time.monotonic()
         self._others = [one for one in self._queue.waiting() if (one.until <= now) is self._is_late
-                        and not (isinstance(first, _OtherRequest) and one.path == first.request.path)]
+                        and not (isinstance(first, Request) and one.path == first.path)]
         if self._is_late:
-            # What changed since the first of these agents went on is uncertain for all of them.
+            # What has changed since the first of these agents went on is uncertain for all of them.
             first.moment.end_at(min([first.moment.until, *(one.until for one in self._others)]))
 
     def record_others(self, draft: Draft) -> None:
-        """This look at the tree is good for whoever has waited until its end; or is as late as the first."""
-        done = [self.first.request] if isinstance(self.first, _OtherRequest) else []
+        """The scan counts for each hook that waited until its end, and for those as late as the first one."""
+        done = [self.first] if isinstance(self.first, Request) else []
         others = self._others_covered()
         if not done and not others:
             return
-        seen = HookState(self.first.project.own("hook-state.json"))
+        seen = HookState(self._state.project.place_dir)
         for one in done:
             seen.claim(one.key)
         for one in others:
@@ -160,7 +140,7 @@ class _SharedScan:
                 self._record(one, draft)
             done.append(one)
         self._note_seen(done)
-        for one in done:  # the key first: whoever is not told that it is done finds that it was seen
+        for one in done:  # after the keys: a hook that is not told finds that its event was seen
             one.mark_done()
 
     def _others_covered(self) -> list[Request]:
@@ -176,7 +156,7 @@ class _SharedScan:
         write_record(self._state, draft, "auto", one.description, trigger, self._conversation(one))
 
     def _conversation(self, one: Request) -> Captured | None:
-        session = _session_of(one, self.first.project.home)
+        session = _session_of(one, self._state.project.home)
         if session is None:
             return None
         from rewind.checkpoint.conversations.which_session import capture_current
@@ -184,12 +164,25 @@ class _SharedScan:
         return capture_current(self._state, session)[0]
 
     def _note_seen(self, done: list[Request]) -> None:
-        with HookFilesLock(self.first.project.place_dir):
-            hooks = HookState(self.first.project.own("hook-state.json"))
+        place_dir = self._state.project.place_dir
+        with HookFilesLock(place_dir):
+            hooks = HookState(place_dir)
             for one in done:
                 hooks.claim(one.key)
-                hooks.note_ended(one.pid)  # killed from here on, it is not missing
+                hooks.note_ended(one.pid)  # if that hook is killed now, its checkpoint is not missing
             hooks.save()
+
+
+def _pin(state: State, paths: list[str]) -> None:
+    """Have these files captured from now on, whatever the rules say. It does no harm if they are only new."""
+    from rewind import jsonfile
+    from rewind.checkpoint.records.seal import sealed
+
+    pins = [path.decode("utf-8", "surrogateescape") for path in state.pins()]
+    new = [path for path in paths if path not in pins]
+    if new:
+        data = {"format": 1, "pins": (pins + new)[-_MOST_PINS:]}
+        jsonfile.write(state.project.path("pins.json"), sealed(data))
 
 
 def _session_of(one: Request, home: str) -> SessionFile | None:
@@ -198,21 +191,13 @@ def _session_of(one: Request, home: str) -> SessionFile | None:
 
 
 def _session(profile: Profile, path: str) -> SessionFile | None:
-    """The transcript, if it is there yet, and lies where this agent keeps its sessions."""
+    """The transcript, if it exists already and is where this agent keeps its sessions."""
     if not path or not is_under_root(profile, path):
         return None
     try:
         info = os.stat(path)
     except OSError:
-        return None  # Claude Code makes the file after the first prompt
+        return None  # Claude Code creates the file after the first prompt
     from rewind.transcript.find import SessionFile
 
     return SessionFile(path, profile, info)
-
-
-def has_checkpoint(project: Project, session: str) -> bool:
-    state = State(project, forgiving=True)
-    try:
-        return any(record.session == session for record in state.timeline.all())
-    finally:
-        state.close()

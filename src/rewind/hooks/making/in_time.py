@@ -1,10 +1,10 @@
-"""The checkpoint that a hook makes. The agent waits until all of it has been read, not until it is written,
+"""A hook's checkpoint, made in time: the agent waits until everything has been read, not until it is written,
 and never longer than a hook may take.
 
 The shell script that agents call waits for the hook's process, and ends early when it is told to. So a second
 thread of that process makes the checkpoint, and the first one watches the clock. A hook that was started
-without the script cannot leave its caller like that. It forks a process for the checkpoint, and waits until
-that one has written it.
+without the script cannot let its caller go on like that. It forks a process for the checkpoint, and waits
+until that process has written it.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
     from rewind.hooks.making.work import CheckpointJob
     from rewind.snapshot.scan.moment import Moment
 
-# Seconds from the start of a hook to its turn, where a lone one takes 0.03: others may be on their way. After
-# more than that they have no time left to wait for anybody.
+# Seconds from the start of a hook to its turn. A hook by itself takes 0.03; if it takes longer than the first
+# number, others may be on their way, and after the second one they have no time left to wait for anybody.
 _CROWDED, _TOO_CROWDED = 0.15, 1.0
 _MADE = b"made"
 _MOST = 4096  # bytes of an answer
-_GLANCE = 0.1  # seconds between two looks at whether anybody still waits
+_GLANCE = 0.1  # seconds between two checks whether the client still waits
 _STACK = 16 << 20  # bytes; some systems give a thread too little for a deep tree
 
 
 def in_time(work: CheckpointJob, script: int = 0) -> Callable[[], None] | None:
-    """Have it made, and wait only so long: by the clock, whatever it is that takes long. `script` is the
-    process that waits for this one. What is returned is to be called last: it lets the agent go, and stays
-    until the work is done. Raises what went wrong, if that is known in time."""
+    """Have the checkpoint made, and wait only so long, by the clock. `script` is the process that waits for
+    this one. The function that is returned must be called last: it lets the agent go on, and returns when the
+    work is done. Raises what went wrong, if that is known in time."""
     maker = _Thread(work, script) if script and script == os.getppid() else _Process(work)
     answer = _listen(work, maker)
     if answer is None or answer == GOES_ON:
@@ -56,7 +56,7 @@ def in_time(work: CheckpointJob, script: int = 0) -> Callable[[], None] | None:
 
 
 class _Process:
-    """A client kills the hook that it started, not this."""
+    """Makes it in a forked process, which lives on if the client kills its hook."""
 
     def __init__(self, work: CheckpointJob) -> None:
         self._out, self._into = os.pipe()
@@ -68,7 +68,7 @@ class _Process:
     def _run(self, work: CheckpointJob) -> None:
         try:
             detach(self._into)
-            HookFilesLock.wait = PATIENCE  # no agent waits for this process, and a note is worth a wait
+            HookFilesLock.wait = PATIENCE  # no agent waits for this process
             _make(work, self._tell, can_leave=False)
         finally:
             os._exit(0)
@@ -95,12 +95,12 @@ class _Process:
         os.waitpid(self.pid, 0)
 
     def leave(self) -> None:
-        """It goes on by itself."""
+        """The process goes on by itself."""
         os.close(self._out)
 
 
 class _Thread:
-    """Within this process, of which a client knows only the script that waits for it."""
+    """Makes it in a thread of this process. A client knows only the script that waits for the process."""
 
     def __init__(self, work: CheckpointJob, script: int) -> None:
         self.pid = os.getpid()
@@ -132,7 +132,7 @@ class _Thread:
         if what == BEGUN and self.is_abandoned():
             raise BrokenPipeError
         if self._is_left:
-            self._free.acquire(timeout=WAIT)  # Python runs one thread at a time, and the agent goes first
+            self._free.acquire(timeout=WAIT)  # Python runs one thread at a time: first let the agent go on
 
     def heard(self, seconds: float) -> bytes | None:
         if not self._news.acquire(timeout=seconds):
@@ -148,9 +148,9 @@ class _Thread:
         self._ended.acquire()
 
     def leave(self) -> None:
-        """First nothing of the client's is open here any more, as it may read to the end of its pipes."""
+        """Closes the client's streams first, because it may read its pipes to their end."""
         drop_streams(TELL)
-        HookFilesLock.wait = PATIENCE  # no agent waits any more, and a note is worth a wait
+        HookFilesLock.wait = PATIENCE  # no agent waits any more
         if not self.is_abandoned():
             from _signal import SIGUSR1  # type: ignore[import-not-found]  # `signal` brings `enum` along
 
@@ -160,16 +160,16 @@ class _Thread:
 
 
 def _listen(work: CheckpointJob, maker: _Process | _Thread) -> bytes | None:
-    """What the maker says in the end; None once this hook has noted that the checkpoint is late."""
+    """What the maker says in the end; None after this hook has noted that the checkpoint is late."""
     while True:
         heard = _heard_in_time(maker, work.moment)
         if heard is None:
             with HookFilesLock(work.project.place_dir):
-                # Who begins or is done says so within its turn: it has by now, or finds that it is late.
+                # The maker begins and ends under this lock: it has spoken by now, or finds that it is late.
                 heard = maker.heard(0)
                 if heard is None:
                     work.note_late(maker.pid)
-                    heard = maker.heard(0)  # nobody waits long for a turn, so it may have been two at once
+                    heard = maker.heard(0)  # nobody waits long for this lock, so both may have gone ahead
                     if heard is None:
                         return None
                     work.note_ended(maker.pid)
@@ -181,8 +181,8 @@ def _listen(work: CheckpointJob, maker: _Process | _Thread) -> bytes | None:
 
 
 def _heard_in_time(maker: _Process | _Thread, moment: Moment) -> bytes | None:
-    """What the maker says, which is nothing if it was killed; None when it has not said anything until the
-    moment is over. That is also when the client kills its hook, for then the agent goes on."""
+    """What the maker says, which is empty if it was killed; None if it says nothing until the moment is over.
+    The moment also ends when the client kills its hook, because then the agent goes on."""
     while True:
         heard = maker.heard(min(moment.left(), _GLANCE))
         if heard is not None or moment.is_over():
@@ -192,49 +192,49 @@ def _heard_in_time(maker: _Process | _Thread, moment: Moment) -> bytes | None:
 
 
 def _make(work: CheckpointJob, tell: Callable[[bytes], None], *, can_leave: bool) -> None:
-    rest = None
+    finish = None
     try:
-        rest = _made(work, tell, can_leave)
+        finish = _made(work, tell, can_leave)
         error = None
     except BaseException as problem:
         error = CheckpointFailed(type(problem).__name__, str(problem))
-    _report(work, tell, error, GOES_ON if rest else _MADE)
-    if rest:
-        rest()
+    _report(work, tell, error, GOES_ON if finish else _MADE)
+    if finish:
+        finish()
 
 
 def _made(work: CheckpointJob, tell: Callable[[bytes], None], can_leave: bool) -> Callable[[], None] | None:
-    """What is returned is to be done once the agent has gone on."""
+    """The function that is returned is to be called once the agent has gone on."""
     work.begin(tell, can_leave)
     with work.queue() as queue:
         delay = work.delay()
         saver = None if queue.is_done else _own(work, queue)
         work.is_made = queue.is_done or saver is not None
-        return _rest(saver, queue, delay) if saver else None
+        return _work_to_finish(saver, queue, delay) if saver else None
 
 
 def _own(work: CheckpointJob, queue: Queue) -> CheckpointSaver | None:
-    """None where another process takes care of the same event."""
+    """None if another process takes care of the same event."""
     from rewind.hooks.making.checkpoint import CheckpointSaver
 
     saver = CheckpointSaver(work, queue)
     return saver if saver.save_own() else None
 
 
-def _rest(saver: CheckpointSaver, queue: Queue, delay: float) -> Callable[[], None] | None:
+def _work_to_finish(saver: CheckpointSaver, queue: Queue, delay: float) -> Callable[[], None] | None:
     service = _service(saver, queue, delay)
     if service is None:
         return saver.fold_wals if saver.has_long_wal() else None
 
-    def rest() -> None:
+    def finish() -> None:
         service.run()
         saver.fold_wals()
 
-    return rest
+    return finish
 
 
 def _service(saver: CheckpointSaver, queue: Queue, delay: float) -> Service | None:
-    """Where others wait or may be on their way: many are at work if it took this long to get here."""
+    """A service, if other hooks wait or may be on their way: a long delay means that many are at work."""
     stay = delay if _CROWDED < delay < _TOO_CROWDED and saver.took < _CROWDED else 0.0
     if not stay and not queue.waiting():
         return None
@@ -249,7 +249,7 @@ def _service(saver: CheckpointSaver, queue: Queue, delay: float) -> Service | No
 
 def _report(work: CheckpointJob, tell: Callable[[bytes], None], error: CheckpointFailed | None,
             made: bytes) -> None:
-    """To the hook; where nobody listens any more, because the hook gave up waiting or was killed, an error is
+    """Tell the hook. If it does not listen any more, because it gave up waiting or was killed, an error is
     noted here."""
     with HookFilesLock(work.project.place_dir):
         is_heard = not (work.is_late() if error else work.note_made())

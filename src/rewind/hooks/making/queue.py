@@ -1,7 +1,7 @@
-"""Hooks of one place that want a checkpoint at the same moment: one makes it, and records it for all others.
+"""Hooks of one place that want a checkpoint at the same moment: one scans, and makes a record for each.
 
-A hook that waits says in a file what it asks for. The one whose turn it is takes the files that are there
-before it looks at the tree, so its look is one that the others have waited for as well.
+A hook that waits writes a file that says what it asks for. The hook whose turn it is reads these files before
+it scans the project, so its scan shows what the others are waiting for as well.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ import time
 
 from rewind import jsonfile
 from rewind.errors import Locked
-from rewind.files import make_private_dir
+from rewind.files import make_private_dir, unlink_quietly
+from rewind.hooks.memory.hook_state import HookState
 from rewind.lock import Lock
+from rewind.snapshot.scan.moment import Moment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,20 +38,22 @@ if TYPE_CHECKING:
 FOLDER, LOCK = "queue", "queue.lock"
 _MOST = 64  # that wait in one place
 _MAX_BYTES = 1 << 20
-_OLD = 600.0  # seconds after which nobody waits any more, whoever has that process id
-# Seconds between two looks: first a few milliseconds, as a hook that has looked at the tree needs no more.
-# Then longer and longer, for many may wait, and looking is all that they do.
+_OLD = 600.0  # seconds after which nobody waits any more, whatever process has that id now
+# Seconds between two looks: a few milliseconds at first, because a hook that has finished its scan needs no
+# more. Then longer and longer, because many hooks may be waiting, and all that they do is look.
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.005, 0.15
 _SLOWER = 0.4  # of the time that was waited
 
 
 class Request:
-    """What another hook asks for."""
+    """What another hook asks for. Like a `CheckpointJob`, it can be what a scan is made for."""
 
     def __init__(self, path: str, data: JsonObject) -> None:
         self.path = path
         self.pid = int(_pid_in(path))
-        self.until = float(data["until"])  # by the monotonic clock: so long its agent does nothing
+        self.until = float(data["until"])  # by the monotonic clock: until then its agent waits
+        self.moment = Moment(self.until - time.monotonic())
+        self.to_pin: list[str] = []  # a hook with something to pin makes no request
         self.key = str(data["key"])
         self.description = str(data["description"])
         trigger: Any = dict(data["trigger"])
@@ -58,22 +62,24 @@ class Request:
         self.transcript = str(data["transcript"])
 
     def mark_done(self) -> None:
-        """From here on its hook need not make it. A hook that is gone by now needs nothing."""
+        """Tells its hook that the checkpoint is made. A hook that is gone by now needs nothing."""
         try:
             os.rename(self.path, _done(self.path))
         except OSError:
             pass
 
-    def is_waiting(self) -> bool:
-        """Whether nobody has made it yet. Its hook's process may have: where it goes without a turn."""
-        return os.path.lexists(self.path)
+    def claim_event(self) -> bool:
+        """Whether nobody has made it yet; its own hook may have, if it went on without a turn. The caller has
+        the lock of the place, under which every key is noted."""
+        place_dir = os.path.dirname(os.path.dirname(self.path))
+        return os.path.lexists(self.path) and HookState(place_dir).claim(self.key)
 
 
 class Queue:
-    """`with Queue(folder, request, until) as queue:` unless `queue.is_done`, it is this hook's turn.
+    """`with Queue(place_dir, request, until) as queue:` unless `queue.is_done`, it is this hook's turn.
 
-    `request` is None for what nobody else can make. The lock here only says who is next: that of the place is
-    what counts, and without this one a hook goes straight there.
+    `request` is None for a checkpoint that no other hook can make. This lock only says who is next. Without
+    it, a hook goes on to the lock of the place, which is the one that protects the data.
     """
 
     def __init__(self, place_dir: str, request: Callable[[], RequestData] | None, until: float) -> None:
@@ -94,7 +100,7 @@ class Queue:
                 self._write_request()
                 time.sleep(min(_LONGEST_PAUSE, _FIRST_PAUSE + _SLOWER * (time.monotonic() - began)))
         except OSError:
-            pass  # a place that has no directory yet, a full disk: without an order, then
+            pass  # the place has no directory yet, or the disk is full: go on without a queue
         except BaseException:
             self._leave()
             raise
@@ -105,13 +111,13 @@ class Queue:
         self._leave()
 
     def keep(self) -> None:
-        """It stays this hook's turn until its process ends, for it goes on with what the others ask for."""
+        """Keep the turn until this process ends, because it goes on with what the others ask for."""
         self._is_kept = True
 
     def _try(self) -> bool:
-        """Whether the wait is over: by our turn, or because another one has made it."""
+        """Whether the wait is over: it is our turn, or another hook has made the checkpoint."""
         has_lock = self._lock.try_acquire()
-        self.is_done = self._is_made()  # perhaps right before we had the lock
+        self.is_done = self._is_made()  # perhaps just before we got the lock
         if self.is_done or not has_lock:
             return self.is_done
         if not self._is_behind():
@@ -120,8 +126,8 @@ class Queue:
         return False
 
     def _is_behind(self) -> bool:
-        """Whether somebody came first whose hook is gone. Its record has to come before ours, and its look at
-        the tree before others learn what changed since."""
+        """Whether the hook of an earlier request has left. Its record has to come before ours, and its scan
+        before the scan cache learns what changed since."""
         now, own = time.monotonic(), self._path or "~"
         return any(one.until <= now for one in self.waiting() if one.path < own)
 
@@ -140,7 +146,7 @@ class Queue:
 
     def _leave(self) -> None:
         for path in (self._path, _done(self._path)) if self._path else ():
-            _unlink(path)
+            unlink_quietly(path)
         self._path = ""
         if not self._is_kept:
             self._lock.close()
@@ -171,27 +177,20 @@ def _read(path: str) -> Request | None:
         return None
     if abs(request.until - time.monotonic()) < _OLD:
         return request
-    _unlink(path)  # the process id is somebody else's by now
+    unlink_quietly(path)  # another process has this id by now
     return None
 
 
 def _is_left_over(path: str) -> bool:
-    """Not of a hook that waits: one that was killed leaves its file, which goes."""
+    """Whether no hook waits for this file. The file of a hook that was killed is removed."""
     name, pid = os.path.basename(path), _pid_in(path)
     if name.startswith(".") or not pid.isdigit():
         return True
     try:
         os.kill(int(pid), 0)
     except (ProcessLookupError, OverflowError):
-        _unlink(path)
+        unlink_quietly(path)
         return True
     except OSError:
         pass  # another user's process lives
     return not name.endswith(".json")
-
-
-def _unlink(path: str) -> None:
-    try:
-        os.unlink(path)
-    except OSError:
-        pass

@@ -1,4 +1,4 @@
-"""Hooks of several sessions change the same small files: one after the other, and none waits for long."""
+"""Hooks of several sessions change the same small files: one after the other, and no hook waits for long."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ NAME = "hooks.lock"
 
 
 class HookFilesLock:
-    """`with HookFilesLock(folder):` what is read here nobody else writes before we do.
+    """`with HookFilesLock(folder):` nobody else writes what is read here before we do.
 
-    Where the lock cannot be had it goes on without: a lost note is nothing against an agent that waits.
+    If the lock is not free in time, the hook goes on without it: losing a note is better than making an agent
+    wait.
     """
 
-    wait = 2.0  # seconds; it is held for a file read and written, never for a checkpoint
+    wait = 2.0  # seconds; it is held while a file is read and written, never for a checkpoint
 
     def __init__(self, folder: str) -> None:
         self._lock = Lock(os.path.join(folder, NAME), "hook", self.wait)

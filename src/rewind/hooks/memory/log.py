@@ -1,4 +1,4 @@
-"""`rewind.log`: one line for whatever a hook could not do. Kept small, never worth an error."""
+"""`rewind.log`: a line for each thing that a hook could not do. It stays small and never causes an error."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def now() -> str:
 
 
 def log_for(project: Project, text: str) -> None:
-    """In the project's own log; where it has no state, or none that can be written, in the one for all."""
+    """Write to the project's log, or to the log in Rewind's home if the project's state cannot be written."""
     if not os.path.isdir(project.state) or not write_log(project.state, text):
         write_log(project.home, f"{text} (in {project.root})")
 
 
 def write_log(folder: str, text: str) -> bool:
-    """Append a line; a log that has grown long makes room for a new one, and the old one is kept."""
+    """Append a line. A log that has grown long is kept as `rewind.log.1`, and a new one begins."""
     path = os.path.join(folder, "rewind.log")
     line = f"{now()} {os.getpid()} {' '.join(text.split())[:1000]}\n".encode("utf-8", "backslashreplace")
     try:

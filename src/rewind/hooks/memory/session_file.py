@@ -1,4 +1,4 @@
-"""`session.json`: the agent's latest session in this project, and the ones before it."""
+"""`session.json`: the latest session of an agent in this project, and the ones before it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         start: str
 
     class SessionEntry(TypedDict, total=False):
-        """What is noted of one session; the file is that of the latest, and `recent` are the others."""
+        """One session. The file is that of the latest session, with the others in `recent`."""
 
         agent: str
         transcript_path: str
@@ -43,10 +43,12 @@ _SHELLS = ("sh", "bash", "dash", "zsh", "ash", "busybox", "fish", "env", "timeou
 
 
 class SessionMemory:
-    def __init__(self, path: str) -> None:
-        self.path = path
+    """`folder` is the directory of the place."""
+
+    def __init__(self, folder: str) -> None:
+        self.path = os.path.join(folder, "session.json")
         self.data: JsonObject = {}
-        self._turn = HookFilesLock(os.path.dirname(path))  # other sessions write it, too
+        self._lock = HookFilesLock(folder)  # hooks of other sessions write the file as well
 
     def _load(self) -> None:
         self.data = jsonfile.read_or_empty(self.path, _MAX_BYTES)
@@ -55,23 +57,23 @@ class SessionMemory:
         jsonfile.write(self.path, self.data, sync=False)
 
     def begin(self, event: HookEvent, env_file: str, environ: Mapping[str, str]) -> None:
-        """A session starts or goes on: it is the latest now; a turn is not running yet."""
+        """A session starts or continues: it is the latest now, and no turn is running yet."""
         client = _client(event, environ)
-        with self._turn:
+        with self._lock:
             self._load()
             self._become_latest(event, {"env_file": env_file, "client": client, "running": False,
                                         "started": now(), "ended": None})
 
     def turn(self, event: HookEvent, running: bool) -> None:
-        """A turn begins or ends. The session may be new to us: Droid's start can go by unseen."""
-        with self._turn:
+        """A turn begins or ends. The session may be new: Droid may start one without a SessionStart."""
+        with self._lock:
             self._load()
             if self.data.get("session_id") != event.session or self.data.get("running") != running:
                 self._become_latest(event, {"running": running, "ended": None})
 
     def end(self, event: HookEvent) -> None:
-        """The client is gone: nobody has this session open any more."""
-        with self._turn:
+        """The client has ended, so nobody has this session open any more."""
+        with self._lock:
             self._load()
             for entry in (self.data, *self._recent()):
                 if entry.get("session_id") == event.session:
@@ -94,7 +96,7 @@ class SessionMemory:
 
 
 def _client(event: HookEvent, environ: Mapping[str, str]) -> Client | None:
-    """The process that runs the session: as it says itself, else our first ancestor that is no shell."""
+    """The process that runs the session: the agent may name it; else it is our first ancestor but a shell."""
     named = environ.get(event.profile.environment["pid"] or "") or ""
     is_number = named.isascii() and named.isdigit() and len(named) < 10
     pid = int(named) if is_number else _first_no_shell(os.getppid())
@@ -114,7 +116,7 @@ def _first_no_shell(pid: int) -> int:
 
 
 def _process(pid: int) -> tuple[str, int]:
-    """(name, parent) of a process; (\"\", 0) when it cannot be told."""
+    """(name, parent) of a process, or ("", 0) if they cannot be found out."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             head, _, rest = file.read().rpartition(b")")

@@ -1,1 +1,1 @@
-"""Rewind's hooks in the settings of the agents."""
+"""Rewind's hooks in the settings of agents."""

@@ -1,7 +1,7 @@
-"""Settings with comments, for agents that read them so: taken out for a change, and put back in their places.
+"""Comments in the settings of agents that allow them: taken out before a change, and put back afterwards.
 
-While they are out, a run of blanks and tabs stands for each, which no edit touches. Where a comment would be
-lost or come twice, the file is left alone.
+In between, a run of blanks and tabs that no edit touches stands for each comment. If a comment would be lost
+or doubled, the file is left alone.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ _STRING_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\r\n]*|/\*.*?\*/', re.S)
 
 
 def without_comments(text: str) -> str:
-    """For a look at a file that some clients read all the same; never for writing it."""
+    """To read a file that some clients accept with comments. Never write the result."""
     return _STRING_OR_COMMENT.sub(lambda found: found[0] if found[0][0] == '"' else " ", text)
 
 
 def take_out(text: str, file: str) -> tuple[str, list[str]]:
-    """The text without its comments, and these."""
+    """The text without its comments, and the comments."""
     if _TOKEN in text:
         raise SettingsUnreadable(file=file, problem="its layout is not understood")
     comments: list[str] = []

@@ -1,10 +1,10 @@
-"""Rewind's hooks into the text of an agent's settings, and out again: text in, text out.
+"""Puts Rewind's hooks into the text of an agent's settings, and takes them out again: text in, text out.
 
-Taking out is the exact inverse of putting in, with nothing remembered outside the text: ours always go
-behind what is there, and the order of their keys says which empty brackets were there before, or that not
-even the directory was. The old file is not kept aside for that. A copy is of no use once a client or a person
-has changed the settings, nor to a colleague who takes the hooks out of a project's settings that somebody
-else registered. And to parse the file and write it anew loses its comments.
+Taking them out is the exact inverse of putting them in, and nothing is remembered outside the text. Our hooks
+always follow what is there, and the order of their keys says which empty brackets were there before, or that
+the directory did not exist. A copy of the old file would be of no use once a client or a person has changed
+the settings, or when a colleague takes out hooks of a project that somebody else registered. To parse the
+file and write it again would lose its comments.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from rewind.jsonfile import JsonObject
 if TYPE_CHECKING:
     from rewind.config.load import Tier, TierHook
 
-Hooks = dict[str, list[JsonObject]]  # by event; what is in a group is up to the agent
+Hooks = dict[str, list[JsonObject]]  # by event: groups of hooks, in the form that the agent wants
 
 MARK = "smart-checkpoint"
-# One unknown name disables every hook of the file in Claude Code 2.1.30, so there are no others.
+# No others: one unknown name disables every hook of the file in Claude Code 2.1.30.
 EVENTS = ("SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop")
 
-# The order of the keys in our hooks, by what was there and empty before. Unlike the layout it outlives a
-# client that writes the file anew. In any other order nothing was: what is empty without ours goes too.
+# The order of the keys in our hooks says what was there before, but empty. Unlike the layout, it survives
+# when a client rewrites the file. In any other order, nothing was there: what is empty without ours goes.
 _PLAIN = ("type", "command", "timeout")
 _FILE_WAS_EMPTY = ("type", "timeout", "command")
 _HOOKS_WERE_EMPTY = ("command", "type", "timeout")
@@ -39,18 +39,18 @@ _NO_FOLDER = ("command", "timeout", "type")
 
 
 def is_text(path: str) -> bool:
-    """Whether JSON can hold it: half a character can be written into it, but no client gets the byte back."""
+    """Whether JSON can hold this path. An odd byte can be written as half a character, but not read back."""
     return path.isascii() or path.encode("utf-8", "ignore").decode() == path
 
 
 def entries_for(tier: Tier, profile: Profile, shim: str) -> Hooks:
-    """What a tier registers with an agent, by event, in the form that its settings have."""
+    """What a tier registers with an agent, by event, in the form of the agent's settings."""
     if MARK not in os.path.basename(shim):
         raise ValueError(f"{shim} could not be recognised as ours")
     if not is_text(os.path.abspath(shim)):
         raise PathNotText(shim=os.path.abspath(shim))
     found: Hooks = {}
-    called = (profile.registration or {}).get("events", {})  # where the agent has other names for them
+    called = (profile.registration or {}).get("events", {})  # the agent's own names for events
     for event in EVENTS:
         groups = [_group(entry, profile, os.path.abspath(shim)) for entry in tier["hooks"].get(event, [])
                   if "tools" not in entry or profile.tools[entry["tools"]]]
@@ -60,7 +60,7 @@ def entries_for(tier: Tier, profile: Profile, shim: str) -> Hooks:
 
 
 def _group(entry: TierHook, profile: Profile, shim: str) -> JsonObject:
-    # An agent that says in no variable who it is, is named: not every payload has a path that tells.
+    # Names the agent if none of its variables does, because not every payload has a path that tells.
     named = f"env REWIND_AGENT={profile.name} " if (profile.registration or {}).get("named") else ""
     hook = {"type": "command", "command": f"{named}{shlex.quote(shim)} {entry['action']}",
             "timeout": entry["timeout"] * (profile.registration or {}).get("timeoutsPerSecond", 1)}
@@ -74,8 +74,8 @@ def _group(entry: TierHook, profile: Profile, shim: str) -> JsonObject:
 
 def merge(text: str | None, hooks: Hooks, *, wrapped: bool, file: str = "The file",
           new_folder: bool = False) -> str:
-    """The text with these hooks in place of any others of ours. `wrapped`: they live under the key
-    `hooks`, not at the top. `new_folder`: the file's directory was made for them."""
+    """The text with these hooks in place of any others of ours. `wrapped`: they are under the key `hooks`,
+    not at the top. `new_folder`: the directory of the file was made for them."""
     hooks = {event: groups for event, groups in hooks.items() if groups}
     if text is not None:
         root = read_root(text, file)
@@ -92,7 +92,7 @@ def merge(text: str | None, hooks: Hooks, *, wrapped: bool, file: str = "The fil
 
 
 def unmerge(text: str, *, wrapped: bool, file: str = "The file") -> str | None:
-    """The text without our hooks, or None when registering made the file and nothing else is in it."""
+    """The text without our hooks, or None if registering made the file and nothing else is in it."""
     root = read_root(text, file)
     box = _hooks_box(root, wrapped)
     if box is None:
@@ -111,7 +111,7 @@ def unmerge(text: str, *, wrapped: bool, file: str = "The file") -> str | None:
 
 
 def in_new_folder(text: str, *, wrapped: bool, file: str = "The file") -> bool:
-    """Whether registering made the directory that the file is in, and so takes it away again."""
+    """Whether registering made the directory of the file, so that unregistering removes it."""
     box = _hooks_box(read_root(text, file), wrapped)
     return box is not None and any(_says(box.inner(event), _NO_FOLDER) for _, event in _events(box))
 
@@ -140,7 +140,7 @@ def _check(root: Box, hooks: Hooks, wrapped: bool, file: str) -> None:
         raise SettingsUnreadable(file=file, problem='"hooks" is not an object')
     box = _hooks_box(root, wrapped)
     for event in box.elements if box else ():
-        # At the top of a flat file other things may stand too.
+        # A flat file may have other members at its top.
         if (wrapped or event.key in hooks) and not isinstance(event.value, list):
             raise SettingsUnreadable(file=file, problem=f"{json.dumps(event.key)} in the hooks is not a list")
 
@@ -171,7 +171,7 @@ def _ours(group: Any) -> list[JsonObject]:
 
 
 def _has_exactly(root: Box, hooks: Hooks, wrapped: bool) -> bool:
-    """Whether these hooks of ours are there and no others: then the layout is not ours to change."""
+    """Whether exactly these hooks of ours are there: then nothing has to change, not even the layout."""
     box = _hooks_box(root, wrapped)
     there = {event.key: [group for group in event.value if _ours(group)] for _, event in _events(box)} \
         if box else {}
@@ -209,7 +209,7 @@ def _ordered(groups: list[JsonObject], order: tuple[str, ...]) -> list[JsonObjec
 # taking out
 
 def _without_ours(event: Box) -> list[Edit] | None:
-    """The edits that take ours out of an event's list; None when the event goes with them."""
+    """The edits that take our hooks out of an event's list, or None if the event is removed with them."""
     edits: list[Edit] = []
     gone = set()
     for i, group in enumerate(event.elements):
@@ -231,7 +231,7 @@ def _from_mixed(group: Box) -> list[Edit]:
 
 
 def _without_hooks(root: Box, box: Box, wrapped: bool) -> str | None:
-    """The text when nothing but ours is left in the hooks."""
+    """The text without our hooks if there are no others."""
     events = [box.inner(event) for _, event in _events(box)]
     if wrapped and any(_says(event, _HOOKS_WERE_EMPTY) for event in events):
         return apply_edits(root.text, [box.empty()])

@@ -1,4 +1,4 @@
-"""Which files an agent reads its hooks from, and ours in them: put in, taken out, looked up."""
+"""The files that an agent reads its hooks from: putting ours in, taking them out, looking them up."""
 
 from __future__ import annotations
 
@@ -21,7 +21,15 @@ from rewind.errors import (
     SettingsUnreadable,
     SettingsUnwritable,
 )
-from rewind.files import PRIVATE_FILE, make_private_dir, read_bounded, sweep_drafts, write_atomic
+from rewind.files import (
+    PRIVATE_FILE,
+    make_private_dir,
+    read_bounded,
+    stamp_of,
+    stamp_of_stat,
+    sweep_drafts,
+    write_atomic,
+)
 from rewind.install.agent_settings.comments import put_back, take_out, without_comments
 from rewind.install.agent_settings.merger import (
     EVENTS,
@@ -46,22 +54,22 @@ _TRIES = 3
 
 
 class _Places(NamedTuple):
-    """The files of one scope: a person's own, or a project's."""
+    """The files of one scope: the person's own, or those of a project."""
 
     folder: str
     settings: str
     flat: str | None
-    script: str | None  # the one that is put there, instead of hooks among a person's settings
+    script: str | None  # the script of ours that is put there instead of hooks in a settings file
 
     def all(self) -> list[tuple[str, bool]]:
-        """The files, each with whether the hooks in it are wrapped."""
+        """Each file, and whether the hooks in it are wrapped."""
         flat = [(self.flat, False)] if self.flat else []
         return [*flat, (self.settings, True)]
 
 
 def register(profile: Profile, tier: Tier, shim: str, *, project: str | None = None,
              create: bool = False) -> list[str]:
-    """Put the tier's hooks in place of any others of ours; the files that were changed."""
+    """Put the tier's hooks in place of any others of ours. Returns the files that were changed."""
     places = _places(profile, project)
     if places is None:
         raise NoHooks(title=profile.title)
@@ -69,19 +77,19 @@ def register(profile: Profile, tier: Tier, shim: str, *, project: str | None = N
     made = _make_folder(profile, places, project, create)
     if places.script:
         return _put_script(places, hooks, made)
-    # Droid 0.225 reads an event from hooks.json alone when it is there, and drops no duplicates: so each
-    # event goes into one file.
+    # If hooks.json has an event, Droid 0.225 reads the event from that file alone. It drops no duplicates, so
+    # each event goes into one file.
     above = _shadowing(places.flat) & set(hooks)
     changes = [(file, _merging({event: groups for event, groups in hooks.items()
                                 if (event in above) != wrapped}, wrapped, file, made, _comments(profile)))
                for file, wrapped in places.all()]
     for file, change in changes:
-        change(_read(file))  # what is wrong with the second file must show before the first is written
+        change(_read(file))  # a problem with the second file must show before the first one is written
     return [file for file, change in changes if _change(file, change)]
 
 
 def unregister(profile: Profile, *, project: str | None = None) -> list[str]:
-    """Take our hooks out of every file of the agent; the files that were changed."""
+    """Take our hooks out of every file of the agent. Returns the files that were changed."""
     places = _places(profile, project)
     if places and places.script:
         return _remove_script(places.settings)
@@ -92,13 +100,13 @@ def unregister(profile: Profile, *, project: str | None = None) -> list[str]:
                 changed.append(file)
         except RewindError as error:
             errors.append(error)
-    if errors:  # only now: a file that cannot be read must not keep ours in the other one
-        raise min(errors, key=lambda error: isinstance(error, SettingsNoFile))  # that one has none of ours
+    if errors:  # only now: if one file cannot be read, our hooks must still be taken out of the other one
+        raise min(errors, key=lambda error: isinstance(error, SettingsNoFile))  # which has no hooks of ours
     return changed
 
 
 def registered(profile: Profile, *, project: str | None = None) -> list[Found]:
-    """Our hooks as they stand in the agent's files."""
+    """Our hooks in the agent's files."""
     places = _places(profile, project)
     if places and places.script:
         return hooks_in(_read(places.settings) or "", places.settings)
@@ -108,7 +116,7 @@ def registered(profile: Profile, *, project: str | None = None) -> list[Found]:
 
 
 def shadowed(profile: Profile, *, project: str | None = None) -> list[Found]:
-    """Those of our hooks that never run, because another file of the agent speaks for their event."""
+    """Our hooks that never run, because the agent reads their event from another file."""
     places = _places(profile, project)
     if places is None or places.flat is None:
         return []
@@ -149,7 +157,7 @@ def _places(profile: Profile, project: str | None) -> _Places | None:
 
 
 def _make_folder(profile: Profile, places: _Places, project: str | None, create: bool) -> bool:
-    """Whether it was not there."""
+    """Make the agent's directory if it does not exist. Returns whether it was made."""
     if os.path.isdir(places.folder):
         return False
     home = hooks_home(profile) or ""
@@ -166,7 +174,7 @@ def _make_folder(profile: Profile, places: _Places, project: str | None, create:
 
 
 def _shadowing(flat: str | None) -> set[str]:
-    """The events that the flat file speaks for, ours in it left aside."""
+    """The events that the agent reads from the flat file, without regard to our hooks in it."""
     text = _read(flat) if flat else None
     if flat and text is not None and MARK in text:
         text = unmerge(text, wrapped=False, file=flat)
@@ -174,8 +182,8 @@ def _shadowing(flat: str | None) -> set[str]:
 
 
 def _events_in(text: str | None) -> set[str]:
-    """Seen with Droid 0.225.2: comments are read over and an empty list counts; a file with a byte order
-    mark, with any other error or with an event that is no list is ignored as a whole."""
+    """As Droid 0.225.2 reads it: comments are ignored and an empty list counts. A file with a byte order
+    mark, another error or an event that is not a list is ignored as a whole."""
     if text is None or text.startswith(BOM):
         return set()
     try:
@@ -194,13 +202,13 @@ def _merging(hooks: Hooks, wrapped: bool, file: str, new_folder: bool = False,
     def change(text: str | None) -> str | None:
         if hooks:
             return merge(text, hooks, wrapped=wrapped, file=file, new_folder=new_folder)
-        # A file that has nothing of ours may be as broken as it likes.
+        # A file without hooks of ours need not even be valid.
         return unmerge(text, wrapped=wrapped, file=file) if text is not None and MARK in text else text
     return _around_comments(change, wrapped, file) if comments else change
 
 
 def _around_comments(change: Change, wrapped: bool, file: str) -> Change:
-    """The same for a file with comments, if they come through it, and the way back is exact."""
+    """The same for a file with comments, if the comments survive it and it can be reversed exactly."""
     def changed(text: str | None) -> str | None:
         plain, comments = take_out(text, file) if text is not None else (None, [])
         new = change(plain)
@@ -222,7 +230,8 @@ def _plain(profile: Profile, file: str) -> str | None:
 
 
 def _change(file: str, change: Change) -> bool:
-    """Read, change and write a file, again when another program was faster; whether it is another now."""
+    """Read, change and write a file, and begin again if another program wrote it meanwhile. Returns whether
+    the file was changed."""
     target = os.path.realpath(file)
     for _ in range(_TRIES):
         before = _status(target)
@@ -230,7 +239,7 @@ def _change(file: str, change: Change) -> bool:
         new = change(text)
         if new == text:
             return False
-        if _signature(_status(target)) == _signature(before):
+        if stamp_of(target) == (stamp_of_stat(before) if before else None):
             _write(file, target, new, before)
             if new is None and text is not None and not is_our_script(text) and in_new_folder(
                     text, wrapped=True) and not os.path.islink(file):
@@ -244,10 +253,6 @@ def _status(target: str) -> os.stat_result | None:
         return os.stat(target)
     except OSError:
         return None
-
-
-def _signature(status: os.stat_result | None) -> tuple[int, int, int] | None:
-    return (status.st_mtime_ns, status.st_size, status.st_ino) if status else None
 
 
 def _read(file: str) -> str | None:
@@ -270,7 +275,7 @@ def _read(file: str) -> str | None:
 
 
 def _write(file: str, target: str, text: str | None, before: os.stat_result | None) -> None:
-    # Replacing needs only a writable directory; who has made the file read-only means the content.
+    # Replacing a file needs only a writable directory, but a read-only file is meant to keep its content.
     if before and (not before.st_mode & 0o222 or not os.access(target, os.W_OK)):
         raise SettingsUnwritable(file=file, reason="it is read-only")
     try:
@@ -292,7 +297,7 @@ def _keep_owner_and_mode(target: str, before: os.stat_result) -> None:
         try:
             os.chown(target, before.st_uid, before.st_gid)
         except OSError:
-            pass  # only root can give a file away; a group of one's own is as good as another
+            pass  # only root can give a file away, and another group of the same user does no harm
     os.chmod(target, stat.S_IMODE(before.st_mode))
 
 
@@ -300,14 +305,14 @@ def remove_if_empty(folder: str) -> bool:
     try:
         os.rmdir(folder)
     except OSError:
-        return False  # there is something else in it
+        return False  # it is not empty
     return True
 
 
 # a script of ours
 
 def _put_script(places: _Places, hooks: Hooks, made: bool) -> list[str]:
-    """A file of that name that somebody else has written stays."""
+    """Write our script. A file of that name that is not ours stays."""
     file, folder = places.settings, os.path.dirname(places.settings)
     there = _read(file)
     if there is not None and not is_our_script(there):

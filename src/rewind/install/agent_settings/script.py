@@ -1,6 +1,6 @@
-"""Hooks of an agent that has no settings for them, but loads scripts: a file of its own that runs ours.
+"""Hooks for an agent that has no settings for them, but loads scripts: a script that runs our hooks.
 
-The file says in its first lines who made it and which hooks it runs, in the form that settings have.
+Its first lines say who made it and which hooks it runs, in the form that settings have.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _HOOKS = "const HOOKS = "
 
 
 def script_text(name: str, hooks: Hooks, made: int) -> str:
-    """`made` of the directories above the file were not there."""
+    """`made`: how many of the directories above the file were made for it."""
     with open(os.path.join(_SOURCE, name), encoding="utf-8") as file:
         source = file.read()
     return "\n".join((_MADE_BY, f"{_FOLDERS}{made}", f"{_HOOKS}{json.dumps(hooks)}", source))
@@ -35,7 +35,7 @@ def folders_made(text: str) -> int:
 
 
 def hooks_in(text: str, file: str) -> list[Found]:
-    """What a file of ours runs; nothing where somebody has changed it beyond recognition."""
+    """The hooks that a script of ours runs; none if somebody has changed it beyond recognition."""
     if not is_our_script(text):
         return []
     line = next((line for line in text.splitlines() if line.startswith(_HOOKS)), "")

@@ -1,6 +1,6 @@
-"""Where things are in the text of a JSON file, so that an edit changes nothing else in it.
+"""Where the parts of a JSON file are in its text, so that an edit changes nothing else.
 
-Reads strictly, as the agents do: no comments, no trailing commas, no key twice.
+It reads strictly, as the agents do: no comments, no trailing commas, no duplicate keys.
 """
 
 from __future__ import annotations
@@ -10,23 +10,23 @@ import re
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
+from rewind.config.strictjson import Refused, unique_keys
 from rewind.errors import SettingsUnreadable
 from rewind.install.agent_settings.comments import without_comments
-from rewind.jsonfile import JsonObject
 
-Edit = tuple[int, int, str]  # from, to, what comes there
+Edit = tuple[int, int, str]  # from, to, the text to put there
 
 BOM = "\ufeff"
-_NUMBER_LIMIT = 64  # digits; nothing here needs the value of a longer one
+_NUMBER_LIMIT = 64  # digits; nothing here needs the value of a longer number
 _SPACE = re.compile(r"[ \t\r\n]*")
 _INDENT = re.compile(r"[ \t]*")
-_NEWLINE = re.compile(r"\r\n|\n|\r")  # a string cannot hold any of them
-# What `Style.fill` leaves after the opening bracket where there had been nothing at all between the two.
+_NEWLINE = re.compile(r"\r\n|\n|\r")  # none of them can be inside a string
+# What `Style._fill` leaves after the opening bracket if there was nothing between the brackets.
 _WAS_CLOSED = re.compile(r" [\r\n]")
 
 
 class Element(NamedTuple):
-    """A member of an object or an item of a list, and where it stands."""
+    """A member of an object or an item of a list, and where it is."""
 
     start: int
     at: int  # where the value begins
@@ -69,12 +69,12 @@ class Box:
         return Box(self.text, element.at)
 
     def lead(self, index: int) -> str:
-        """The space before an element, from the comma or the bracket on."""
+        """The space between the comma or bracket before an element and the element."""
         start = self.elements[index].start
         return self.text[len(self.text[:start].rstrip(" \t\r\n")):start]
 
     def remove(self, indices: Collection[int]) -> list[Edit]:
-        """Take out some elements, not all, each with the comma and the space that came with it."""
+        """Take out some of the elements, but not all, each with its comma and space."""
         edits, kept = [], False
         for i, element in enumerate(self.elements):
             if i not in indices:
@@ -86,7 +86,7 @@ class Box:
         return edits
 
     def empty(self) -> Edit:
-        """Take out all elements and leave the brackets as they were before `Style.fill`."""
+        """Take out all elements, and leave the brackets as they were before `Style._fill`."""
         text = self.text
         closed = _WAS_CLOSED.match(text, self.open + 1)
         space = "" if closed else text[self.elements[-1].end:self.close]
@@ -110,7 +110,7 @@ class Style:
             self.unit = _line_indent(text, root.elements[0].start)
 
     def add(self, box: Box, pieces: list[tuple[str | None, Any]]) -> Edit:
-        """Put elements behind those that are there."""
+        """Add elements after those that are there."""
         return self._append(box, pieces) if box.elements else self._fill(box, pieces)
 
     def _append(self, box: Box, pieces: list[tuple[str | None, Any]]) -> Edit:
@@ -124,9 +124,9 @@ class Style:
         return last.end, last.end, new
 
     def _fill(self, box: Box, pieces: list[tuple[str | None, Any]]) -> Edit:
-        """Put elements between empty brackets. What stood between them goes behind the last one, where
-        `Box.empty` finds it again; for brackets that touched each other a blank is left instead, since
-        the closing one gets a line of its own."""
+        """Put elements between empty brackets. The space that was between them goes after the last element,
+        where `Box.empty` finds it. If there was no space, a blank is left after the opening bracket instead,
+        since the closing one gets a line of its own."""
         space = box.text[box.open + 1:box.close]
         indent = _line_indent(box.text, box.open)
         lines = _has_newline(space) or (self.lines and not space)
@@ -160,7 +160,7 @@ def read_root(text: str, file: str) -> Box:
         found = _DECODER.decode(body)
     except json.JSONDecodeError as error:
         raise SettingsUnreadable(file=file, problem=_syntax_problem(body, error)) from None
-    except _Refused as error:
+    except Refused as error:
         raise SettingsUnreadable(file=file, problem=str(error)) from None
     except RecursionError:
         raise SettingsUnreadable(file=file, problem="it is nested too deeply") from None
@@ -172,7 +172,7 @@ def read_root(text: str, file: str) -> Box:
 def _syntax_problem(body: str, error: json.JSONDecodeError) -> str:
     try:
         _DECODER.decode(without_comments(body))
-    except (ValueError, RecursionError, _Refused):
+    except (ValueError, RecursionError):
         return f"it is not valid JSON (line {error.lineno}, column {error.colno}: {error.msg})"
     return "it has comments, and only plain JSON is changed"
 
@@ -183,28 +183,15 @@ def apply_edits(text: str, edits: list[Edit]) -> str:
     return text
 
 
-class _Refused(Exception):
-    """JSON that reads, but that nobody can mean."""
-
-
-def _object(pairs: list[tuple[str, Any]]) -> JsonObject:
-    found: JsonObject = {}
-    for key, value in pairs:
-        if key in found:
-            raise _Refused(f"the key {json.dumps(key[:80])} is there twice")
-        found[key] = value
-    return found
-
-
 def _integer(text: str) -> int | str:
     return int(text) if len(text) <= _NUMBER_LIMIT else text
 
 
 def _constant(text: str) -> Any:
-    raise _Refused(f"it is not valid JSON ({text} is not a number)")
+    raise Refused(f"it is not valid JSON ({text} is not a number)")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer, parse_constant=_constant)
+_DECODER = json.JSONDecoder(object_pairs_hook=unique_keys, parse_int=_integer, parse_constant=_constant)
 
 
 def _skip(text: str, at: int) -> int:

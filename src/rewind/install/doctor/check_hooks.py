@@ -1,4 +1,4 @@
-"""Do the agents call Rewind? For each that is found: registered, not shadowed, not turned off."""
+"""Do the agents call Rewind? For each agent: are the hooks registered, read and not turned off?"""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _REGISTER = "Run `rewind config --register-hooks`."
 
 
 def check_hooks(system: System, tier: str, root: str | None) -> Iterator[Finding]:
-    """`root` is the project: hooks may be registered there instead."""
+    """`root`: the project, where hooks may be registered as well."""
     try:
         agents = agents_found(system.home)
     except ProfileInvalid as error:
@@ -30,23 +30,23 @@ def check_hooks(system: System, tier: str, root: str | None) -> Iterator[Finding
     if not agents:
         yield warning("hooks", "No agent has been used here yet, so none calls Rewind.",
                       "Start your agent once, then run `rewind config --register-hooks`.")
-    looked = [_Agent(profile, root) for profile in agents]
-    served = any(agent.found or agent.plugin for agent in looked)
+    looked = [AgentHooks(profile, root) for profile in agents]
+    some_call_rewind = any(agent.found or agent.plugin for agent in looked)
     for agent in looked:
-        yield from agent.findings(system, tier, served)
+        yield from agent.findings(system, tier, some_call_rewind)
 
 
 def lacks_hooks(home: str, tier: str, root: str | None) -> bool:
-    """Whether an agent calls Rewind, but not for all that this tier wants."""
+    """Whether an agent calls Rewind, but lacks some of the hooks of this tier."""
     try:
-        looked = [_Agent(profile, root) for profile in agents_found(home)]
+        looked = [AgentHooks(profile, root) for profile in agents_found(home)]
     except ProfileInvalid:
         return False
     return any(agent.found and not agent.has(tier) for agent in looked)
 
 
-class _Agent:
-    """What one agent's files say, the person's own and the project's."""
+class AgentHooks:
+    """The hooks in the files of one agent, those of the person and those of the project."""
 
     def __init__(self, profile: Profile, root: str | None) -> None:
         self.profile = profile
@@ -67,7 +67,7 @@ class _Agent:
         except RewindError as error:
             self.errors.append(error)
 
-    def findings(self, system: System, tier: str, served: bool) -> Iterator[Finding]:
+    def findings(self, system: System, tier: str, some_call_rewind: bool) -> Iterator[Finding]:
         name, title = f"hooks of {self.profile.name}", self.profile.title
         for error in self.errors:
             yield problem(name, error.message, error.hint)
@@ -80,8 +80,9 @@ class _Agent:
             return
         if not self.found:
             if not self.errors:
-                # Of several agents a person may want it for one only.
-                yield (warning if served else problem)(name, f"{title} does not call Rewind.", _REGISTER)
+                # A person may want Rewind for only one of several agents.
+                make = warning if some_call_rewind else problem
+                yield make(name, f"{title} does not call Rewind.", _REGISTER)
             return
         faults = list(self._faults(name, system, tier))
         yield from faults
@@ -92,8 +93,8 @@ class _Agent:
         title = self.profile.title
         if self.hidden:
             events = ", ".join(sorted({one.event for one in self.hidden}))
-            yield problem(name, f"{title} does not read Rewind's hooks for {events}: another file speaks for"
-                                f" these, beside {self.hidden[0].file}", _REGISTER)
+            yield problem(name, f"{title} does not read Rewind's hooks for {events}: it reads these events"
+                                f" from another file, beside {self.hidden[0].file}", _REGISTER)
         for script in sorted({script_in(one.command) for one in self.found}):
             if not is_text(script):
                 yield problem(name, PathNotText(shim=script).message, PathNotText.hint)
@@ -123,7 +124,7 @@ class _Agent:
                                 f" {root}", f"Run `{start}` in that directory and choose to trust it.")
 
     def _trust(self, name: str) -> Iterator[Finding]:
-        """Codex runs a hook once the person trusts it. That is theirs to say: it is only looked at here."""
+        """Codex runs a hook once the person trusts it. This only looks; trusting is left to the person."""
         from rewind.agents.app_server import NoAnswer, hooks_of
 
         title, consent = self.profile.title, str((self.profile.registration or {})["consent"])
@@ -143,7 +144,7 @@ class _Agent:
                                 " you have not trusted the others.", consent)
 
     def has(self, tier: str) -> bool:
-        """By event, tools and action; which script it is, is another question."""
+        """Whether every hook of the tier is there, by event, tools and action, whatever script it starts."""
         wanted = entries_for(load_tier(tier), self.profile, "/smart-checkpoint")
         there = {(one.event, one.matcher, one.command.rpartition(" ")[2]) for one in self.found}
         return all((event, group.get("matcher", ""), hook["command"].rpartition(" ")[2]) in there

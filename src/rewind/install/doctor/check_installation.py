@@ -1,4 +1,4 @@
-"""Is Rewind on this machine, whole and to be found? The scripts, the interpreter, the library, PATH."""
+"""Is Rewind installed completely, and can it be found? The scripts, the interpreter, the library, PATH."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rewind.install.market_plugin import has_market_plugin
 _AGAIN = "Run `rewind install`; your settings and hooks stay as they are."
 _FIRST = "Run `rewind install`, or `./install.sh` in a checkout."
 _OLDEST = (3, 9)
-# Also loads what a hook loads: a half-written library must not pass.
+# Loads what a hook loads, so that a half-written library is noticed.
 _LOAD = ("import sys; sys.path.insert(0, sys.argv[1]); import rewind, rewind.hooks.handle;"
          " sys.stdout.write(rewind.__version__)")
 
@@ -61,7 +61,7 @@ def _check_shim(system: System, environ: Mapping[str, str]) -> Iterator[Finding]
 
 
 def _interpreter(paths: ScriptPaths, environ: Mapping[str, str]) -> tuple[str, Finding]:
-    """The Python that a hook will run with, and what is to be said about it."""
+    """The Python that hooks run with, or an empty text, and the finding about it."""
     if os.access(paths.python, os.X_OK):
         return _named(paths.python)
     other = shutil.which("python3", path=environ.get("PATH")) or ""

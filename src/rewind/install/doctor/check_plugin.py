@@ -1,4 +1,4 @@
-"""Does the plugin in the agent's client work? Its version, a second copy, what keeps it from loading."""
+"""Does the plugin in the agent's client work? Its version, a second copy, what prevents it from loading."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def check_plugins(system: System, root: str | None, managed: str = MANAGED) -> I
     try:
         agents = agents_found(system.home)
     except ProfileInvalid:
-        return  # the hooks' check tells
+        return  # reported by the check of the hooks
     hooked = {profile.name for profile in registered_agents(system.home)}
     for profile in agents:
         folder = plugin_folder(profile)
@@ -80,11 +80,11 @@ def _hooks_off(profile: Profile, root: str | None) -> str | None:
     try:
         return is_disabled(profile) or (is_disabled(profile, project=root) if root else None)
     except RewindError:
-        return None  # the hooks' check tells
+        return None  # reported by the check of the hooks
 
 
 def _managed(profile: Profile, folder: str, managed: str, has_hooks: bool) -> Iterator[Finding]:
-    """A problem where the hooks do not run either: without them there are no checkpoints."""
+    """A problem if the hooks do not run either, because without them there are no checkpoints."""
     market = market_plugin(profile)
     keeps = f"Your organisation's settings keep {profile.title} from"
     rest = " The hooks work all the same." if has_hooks else ""

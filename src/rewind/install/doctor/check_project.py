@@ -1,4 +1,4 @@
-"""Is this project protected, and does it work? Its newest conversation, Watchman, the errors of its hooks."""
+"""Is this project protected, and are checkpoints made? The newest conversation, Watchman, errors of hooks."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from rewind.install.machine.system import System
 from rewind.paths import Project
 from rewind.transcript.find import SessionFile, latest_sessions
 
-_SLACK = 600.0  # seconds that a turn may take without an event that is worth a checkpoint
+_SLACK = 600.0  # seconds that a turn may go on without an event that makes a checkpoint
 _RECENT = 86_400.0
 _TOO_OFTEN = 3
 _MAX_BYTES = 1 << 20
 _TAIL = 64 << 10
-_MANY = 50_000  # files from which on a walk is slow enough to say so
+_MANY = 50_000  # files: with more than that, a walk takes long enough to recommend Watchman
 _LOOK = "The log has more: {log}"
 
 
-# none here
+# no project here
 
 def check_place(start: str, settings: Settings) -> Finding:
     """For a directory that is in no project."""
@@ -60,10 +60,8 @@ def check_project(project: Project, system: System) -> Iterator[Finding]:
         return
     try:
         yield check_writable(project)
-        yield from errors_as_findings(_newest(state, system))
-        yield from errors_as_findings(_interrupted(state))
-        yield from check_store(state)
-        yield from errors_as_findings(_watchman(state))
+        for found in (_newest(state, system), _interrupted(state), *check_store(state), _watchman(state)):
+            yield from errors_as_findings(found)
     finally:
         state.close()
     yield from _missed(project)
@@ -71,8 +69,8 @@ def check_project(project: Project, system: System) -> Iterator[Finding]:
 
 
 def _newest(state: State, system: System) -> Iterator[Finding]:
-    """Whether hooks have made checkpoints of the latest conversation, and which client has it."""
-    # A backup names what it was made for, too, but a person made it.
+    """Whether hooks have made checkpoints of the latest conversation, and which client it belongs to."""
+    # A backup has a trigger as well, but a person made it.
     by_hooks = [r for r in state.timeline.all() if r.trigger.get("event") and r.kind != "backup"]
     last = max((record.created for record in by_hooks), default=0.0)
     sessions = list(_sessions(state))
@@ -92,7 +90,7 @@ def _newest(state: State, system: System) -> Iterator[Finding]:
 
 
 def _sessions(state: State) -> Iterator[SessionFile]:
-    """Latest first; without the forks that nobody has gone on with, which are of Rewind's own making."""
+    """The sessions, latest first, without the forks of Rewind that nobody has continued."""
     forks = state.forks()
     for session in latest_sessions(state.area(), state.project.home):
         made = forks.find(session.session_id)
@@ -127,7 +125,7 @@ def _interrupted(state: State) -> Iterator[Finding]:
 
 
 def _watchman(state: State) -> Iterator[Finding]:
-    """Whether somebody tells what changed, where a walk of all files takes long."""
+    """Whether Watchman tells what changed, in a project where a walk of all files takes long."""
     wanted, files = state.settings.get("scan.monitor"), state.cache.files()
     if wanted == "off" or (wanted == "auto" and files <= LARGE):
         return
@@ -155,7 +153,7 @@ def _watchman(state: State) -> Iterator[Finding]:
 # what hooks left behind
 
 def _missed(project: Project) -> Iterator[Finding]:
-    """Events without a checkpoint. One that was made later does not make up for them."""
+    """Events without a checkpoint, even if later events have one."""
     missed = Missed(project)
     for one in missed.late:
         yield ok("late", f"Still being saved, since {one.get('at')}: {one.get('description')}")
@@ -182,7 +180,7 @@ def _hook_errors(project: Project, system: System) -> Iterator[Finding]:
 
 
 def check_log(path: str) -> Iterator[Finding]:
-    """A project's own; outside one there is only the log for all."""
+    """Warn about a recent line in a log."""
     line = _recent_line(path)
     if line:
         yield warning("hook errors", f"A hook said in the last day: {line}", _LOOK.format(log=path))

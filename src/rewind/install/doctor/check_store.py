@@ -1,4 +1,4 @@
-"""The project's store: can it be written, are checkpoints gone, is it too large, would a build include it?"""
+"""The project's store: is it writable and complete, is it too large, would a build include it?"""
 
 from __future__ import annotations
 
@@ -26,13 +26,12 @@ def check_writable(project: Project) -> Finding:
     return ok("project", f"Protected: {project.root}")
 
 
-def check_store(state: State) -> Iterator[Finding]:
-    for check in (_vanished, _packers, _budget):
-        yield from errors_as_findings(check(state))
+def check_store(state: State) -> list[Iterator[Finding]]:
+    return [_vanished(state), _packers(state), _budget(state)]
 
 
 def errors_as_findings(found: Iterator[Finding]) -> Iterator[Finding]:
-    """A store that cannot be read is a finding, and the other checks are still made."""
+    """If the store cannot be read, report it as a finding and go on with the other checks."""
     try:
         yield from found
     except RewindError as error:
@@ -49,7 +48,7 @@ def _vanished(state: State) -> Iterator[Finding]:
 
 
 def _packers(state: State) -> Iterator[Finding]:
-    """Builds that would take the checkpoints along, with the secrets in them."""
+    """Builds that would include the checkpoints, with the secrets in them."""
     if state.project.mode != "project":
         return
     for what, file in unprotected_builds(state.project.main):

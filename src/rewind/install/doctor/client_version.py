@@ -1,4 +1,4 @@
-"""Which version of an agent's client is in use: what a running one says of itself, or what wrote last."""
+"""Which version of an agent's client is in use: the one that is running, or the one that wrote last."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _LINES = 200
 
 
 def client_version(profile: Profile, root: str | None, home: str) -> tuple[int, ...]:
-    """Of the newest client that runs; else of the one that wrote the latest session of the project at
-    `root`. Empty where neither says it."""
+    """The version of the newest client that runs, else of the one that wrote the latest session of the
+    project at `root`. Empty if neither is known."""
     running = max(map(numbers, _running(profile)), default=())
     if running or root is None:
         return running
@@ -28,7 +28,7 @@ def client_version(profile: Profile, root: str | None, home: str) -> tuple[int, 
 
 
 def _running(profile: Profile) -> list[str]:
-    """Each client leaves a note about itself while it runs."""
+    """The versions in the notes that clients keep about themselves while they run."""
     folder = os.path.join(session_home(profile) or "", "sessions")
     try:
         names = [name for name in os.listdir(folder) if name.endswith(".json")]
@@ -39,7 +39,7 @@ def _running(profile: Profile) -> list[str]:
 
 
 def version_in(session: SessionFile) -> str:
-    """Of the client that wrote last."""
+    """The version of the client that wrote last."""
     try:
         with open_transcript(session.path) as file:
             for number, event in enumerate(events_backward(file)):

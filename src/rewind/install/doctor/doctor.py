@@ -1,4 +1,4 @@
-"""Every reason why Rewind might not be protecting a project, each with its fix. It changes nothing."""
+"""Every reason why Rewind may not be protecting a project, each with its fix. It changes nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rewind.paths import find_project
 
 
 def examine(home: str, start: str, environ: Mapping[str, str] | None = None) -> list[Finding]:
-    """What is found for the project at or above `start`, in the order in which to mend it."""
+    """The findings for the project at or above `start`, in the order in which to fix them."""
     environ = os.environ if environ is None else environ
     system = System(home)
     project = find_project(start, home)

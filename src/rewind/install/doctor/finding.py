@@ -1,4 +1,4 @@
-"""What a look at one thing found: its state in a word, a sentence about it, and what to do."""
+"""The result of one check: its state in a word, a sentence about it, and what to do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ OK, WARNING, PROBLEM = "ok", "warning", "problem"
 
 
 class Finding(NamedTuple):
-    """A problem keeps this project from being protected; a warning is worth knowing."""
+    """A problem prevents this project from being protected. A warning is worth knowing."""
 
     name: str
     status: str

@@ -1,4 +1,4 @@
-"""What an organisation's managed settings forbid in Claude Code. Each key was tried with 2.1.325."""
+"""What the managed settings of an organisation forbid in Claude Code. Each key was tried with 2.1.325."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _SURFACES = "strictPluginOnlyCustomization"
 
 
 class Forbidden(NamedTuple):
-    """A key of a managed file, which keeps the plugin of `rewind install` from loading. `hooks`: those in the
-    person's own settings do not run either. `plugins`: it also holds for one that the client installed;
-    of which `whole` says whether its hooks are gone as well."""
+    """A key of a managed file that prevents the plugin of `rewind install` from loading. `hooks`: the hooks
+    in the person's own settings do not run either. `plugins`: it also holds for a plugin that the client
+    installed, and `whole` says whether that plugin loses its hooks as well."""
 
     key: str
     file: str
@@ -29,7 +29,7 @@ class Forbidden(NamedTuple):
 
 
 def forbidden(folder: str = MANAGED) -> list[Forbidden]:
-    """Of all managed files; one that allows again what another forbids is not looked for."""
+    """What all managed files forbid, even if one of them allows again what another one forbids."""
     return [found for file in _files(folder) for found in _in_file(file)]
 
 
@@ -55,7 +55,7 @@ def _in_file(file: str) -> Iterator[Forbidden]:
         yield Forbidden(_SURFACES, file, hooks=True, plugins=False)
     elif isinstance(surfaces, list) and "skills" in surfaces:
         yield Forbidden(_SURFACES, file, plugins=False)
-    # A list of marketplaces cannot name the directory of skills; it may name where another copy came from.
+    # A list of marketplaces cannot name the directory of skills, but it may name the source of another copy.
     markets = settings.get("strictKnownMarketplaces")
     if isinstance(markets, list):
         yield Forbidden("strictKnownMarketplaces", file, plugins=not markets)

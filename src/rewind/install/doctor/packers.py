@@ -1,5 +1,5 @@
-"""Which builds of a project would take its `.agent/` along. Most packers honour the `.gitignore` in there, or
-take only what they are told; `docs/places.md` says which, and how that was found out."""
+"""Which builds of a project would include its `.agent/`. Most packers respect the `.gitignore` in it, or
+include only what they are told. `docs/places.md` says which ones, and how that was found out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MAX_BYTES = 1 << 20
 
 
 def unprotected_builds(root: str) -> Iterator[tuple[str, str]]:
-    """(the build, the file in which a line would stop it)"""
+    """(the build, the file in which a line would prevent it)"""
     uses_hatchling = "hatchling" in _text(root, "pyproject.toml")
     if uses_hatchling and not _names_agent(root, ".gitignore", "pyproject.toml"):
         yield "hatchling", ".gitignore"
@@ -26,7 +26,7 @@ def _has_dockerfile(root: str) -> bool:
 
 
 def _names_agent(root: str, *files: str) -> bool:
-    """Good enough for a warning: somebody thought of it, or leaves everything out."""
+    """Whether a line names `.agent` or leaves everything out, which is good enough for a warning."""
     lines = [line.strip() for file in files for line in _text(root, file).splitlines()]
     return any(".agent" in line or line in ("*", ".*", "**/.*") for line in lines)
 

@@ -1,1 +1,1 @@
-"""Rewind on this machine: put there, found, taken away."""
+"""Rewind on this machine: installing, finding and removing it."""

@@ -1,4 +1,4 @@
-"""Writing the package into one file, from which `fast/bundle.py` reads it."""
+"""Writing the package into one file, which `fast/bundle.py` reads."""
 
 from __future__ import annotations
 import __future__
@@ -13,11 +13,11 @@ from types import CodeType
 from rewind.fast.bundle import ALONG, COMMAND_ROOTS, ERRORS, FOLDER, HEAD, PACKAGE, ROOTS, bundle_path
 
 _PYC_HEAD = 16  # bytes before the code, in what Python compiles
-_BASE = "RewindError"  # everybody needs it
+_BASE = "RewindError"  # every caller needs it
 
 
 def write_bundle(library: str) -> None:
-    """From what Python has compiled. The caller removes the file if this fails."""
+    """Write what Python has compiled. The caller removes the file if this fails."""
     modules = dict(_modules(library))
     entries = [(name, FOLDER if _is_folder(source) else b"module", _compiled(name, source))
                for name, source in sorted(modules.items())]
@@ -40,7 +40,7 @@ def _is_folder(source: str) -> bool:
 
 
 def _pieces(modules: dict[str, str], roots: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
-    """What is loaded before each of the roots, without what came before an earlier one."""
+    """The modules that are loaded before each root, except those that were loaded before an earlier one."""
     loaded: dict[str, None] = {}
     for root in roots:
         before = len(loaded)
@@ -54,7 +54,7 @@ def _pieces(modules: dict[str, str], roots: tuple[str, ...]) -> Iterator[tuple[s
 
 
 def _load_order(name: str, modules: dict[str, str], loaded: dict[str, None]) -> None:
-    """Adds what this module needs, then the module; there are no circles."""
+    """Add what this module needs, then the module. There are no circular imports."""
     for other in _imported(name, modules):
         if other not in loaded:
             _load_order(other, modules, loaded)
@@ -62,8 +62,8 @@ def _load_order(name: str, modules: dict[str, str], loaded: dict[str, None]) -> 
 
 
 def _imported(name: str, modules: dict[str, str]) -> list[str]:
-    """The package above it, and what it imports as soon as it is loaded. What stands in a condition, a `try`
-    or a function is left to Python."""
+    """The package above a module, and what the module imports as soon as it is loaded. An import in a
+    condition, a `try` or a function is left to Python."""
     with open(modules[name], "rb") as file:
         body = ast.parse(file.read()).body
     found: dict[str, None] = {}
@@ -99,7 +99,7 @@ def _compiled(name: str, source: str) -> bytes:
 
 
 def _on_demand(source: str) -> CodeType:
-    """The module with only the first of its classes. The others are there as code, for whoever asks."""
+    """The module with only the first of its classes. The others are kept as code and made on demand."""
     with open(source, "rb") as file:
         tree = ast.parse(file.read())
     classes = [one for one in tree.body if isinstance(one, ast.ClassDef) and one.name != _BASE]

@@ -1,5 +1,5 @@
-"""Whether a process runs from a library: a hook, a chore in the background, or a server that began before an
-upgrade and still loads modules."""
+"""Whether a process runs from a library: a hook, a chore in the background, or a server that was started
+before an upgrade and still loads modules."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 
 
 def is_in_use(library: str) -> bool:
-    """By the command lines of the processes; where they cannot be seen, no."""
+    """By the command lines of the processes; False if they cannot be seen."""
     wanted = os.fsencode(library) + b"/"
     return any(wanted in command for command in _commands())
 
@@ -25,7 +25,7 @@ def _command(pid: str) -> bytes:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             return file.read()
     except OSError:
-        return b""  # it ended, or is somebody else's
+        return b""  # it has ended, or belongs to another user
 
 
 def _commands_by_ps() -> list[bytes]:

@@ -1,4 +1,4 @@
-"""Putting Rewind onto a machine: what is to be done, as a plan, and doing it. Can be repeated any time."""
+"""Installing Rewind on a machine: a plan of what to do, and doing it. It can be repeated at any time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SCRIPT = 0o755
 
 
 class Plan:
-    """What an installation will do. Whoever made it may still change tier, agents and ui."""
+    """What an installation will do. The caller may still change the tier, the agents and `ui`."""
 
     def __init__(self, home: str) -> None:
         self.home = home
@@ -41,9 +41,9 @@ class Plan:
         self.auto_init = str(settings.get("init.auto"))
         self.write_tier = not self.tier_is_set
         self.agents: list[Profile] = []
-        self.named = False  # whether the agents were named: then their directories are made
+        self.named = False  # whether the person named the agents: then their directories are made
         self.ui = False
-        self.plugin = True  # for those of the agents whose client takes one
+        self.plugin = True  # whether the agents that take a plugin get one
 
 
 def agents_with_hooks(home: str) -> list[Profile]:
@@ -51,7 +51,7 @@ def agents_with_hooks(home: str) -> list[Profile]:
 
 
 def agents_found(home: str) -> list[Profile]:
-    """Those that have been used here: their directory exists."""
+    """The agents that have been used here: their directory exists."""
     return [profile for profile in agents_with_hooks(home) if os.path.isdir(hooks_home(profile) or "")]
 
 
@@ -66,7 +66,7 @@ def agents_named(text: str, home: str) -> list[Profile]:
 
 
 def registered_agents(home: str) -> list[Profile]:
-    """Those that have hooks of ours now; one whose settings cannot be read has none that we know of."""
+    """The agents that have hooks of ours now, as far as their settings can be read."""
     return [profile for profile in agents_found(home) if _is_registered(profile)]
 
 
@@ -83,7 +83,7 @@ class Installed:
 
     plan: Plan
     python: str = ""
-    previous: str | None = None  # the version before, if it was another one
+    previous: str | None = None  # the version that was installed before, if it was another one
     link: str | None = None
     hooks: list[Registered] = field(default_factory=list)
     plugins: list[str] = field(default_factory=list)  # directories of the clients' plugins
@@ -105,7 +105,7 @@ class Registered:
 
     @property
     def consent(self) -> str:
-        """What the person must do before the agent runs hooks that are new to it."""
+        """What the person must do before the agent runs new hooks."""
         return self._registration("consent")
 
     @property
@@ -119,7 +119,7 @@ class Registered:
 
 
 def install(plan: Plan, program: str = "", say: Say = lambda text: None) -> Installed:
-    """`program` is what the person started; `say` is told about what takes its time."""
+    """`program` is what the person started. `say` is told about steps that take long."""
     done = Installed(plan)
     system = plan.system
     notes = system.notes()
@@ -149,7 +149,7 @@ def install(plan: Plan, program: str = "", say: Say = lambda text: None) -> Inst
 
 
 def _put(plan: Plan, done: Installed) -> str | None:
-    """Library and scripts; the version that was in use before, where it was another one."""
+    """Put the library and the scripts in place. Returns the previous version, if it was another one."""
     system = plan.system
     paths = read_script_paths(system.shim) or read_script_paths(system.program)
     before = paths.library if paths else None
@@ -167,7 +167,7 @@ def _put(plan: Plan, done: Installed) -> str | None:
 
 
 def _write_script(path: str, text: str) -> None:
-    """The agents may start it any moment: it is whole, or it is the one before."""
+    """An agent may start the script at any moment, so it is either the old one or the whole new one."""
     write_atomic(path, os.fsencode(text), mode=_SCRIPT)
     os.chmod(path, _SCRIPT)  # whatever the umask has made of it
 
@@ -175,7 +175,7 @@ def _write_script(path: str, text: str) -> None:
 # the link
 
 def _put_link(done: Installed, program: str) -> list[str]:
-    """Link the command into `~/.local/bin`; the directories that were made for it."""
+    """Link the command into `~/.local/bin`. Returns the directories that were made for it."""
     system = done.plan.system
     folder = os.path.dirname(system.link)
     made: list[str] = []
@@ -228,13 +228,13 @@ def unregister_hooks(agents: list[Profile], *, project: str | None = None) -> li
         try:
             return unregister(profile, project=project)
         except SettingsNoFile:
-            return []  # there are no hooks in what is no file
+            return []  # what is not a file has no hooks
 
     return _with_each(agents, take_out)
 
 
 def _with_each(agents: list[Profile], change: Callable[[Profile], list[str]]) -> list[Registered]:
-    """Whatever is wrong with the others."""
+    """Change each agent's files, even if there is a problem with others."""
     found = []
     for profile in agents:
         try:
@@ -245,7 +245,7 @@ def _with_each(agents: list[Profile], change: Callable[[Profile], list[str]]) ->
 
 
 def _note_made(system: System, notes: Notes, missing: list[str]) -> None:
-    """Of directories that were missing, those that are there now."""
+    """Note those of the missing directories that exist now."""
     made = {path for path in missing if os.path.isdir(path)}
     if made:
         notes.made.update(made)
@@ -253,7 +253,7 @@ def _note_made(system: System, notes: Notes, missing: list[str]) -> None:
 
 
 def _put_plugins(plan: Plan, done: Installed, notes: Notes) -> None:
-    """Into the clients whose hooks are ours; an upgrade renews those that are there."""
+    """Put a plugin into each client that has our hooks. An upgrade replaces the plugins of before."""
     system = plan.system
     for profile in registered_agents(plan.home):
         folder = plugin_folder(profile)

@@ -1,4 +1,5 @@
-"""The Python that is baked into the scripts: the interpreter itself, which stays when a venv goes."""
+"""The Python whose path is written into the scripts: the interpreter itself, not one of a virtual
+environment."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import os
 import subprocess
 import sys
 
-# Also what a hook cannot do without: some builds lack one of these.
+# Imports what a hook cannot do without: some builds of Python lack one of these.
 _PROBE = "import sys, sqlite3, zlib; sys.stdout.write('%d.%d' % sys.version_info[:2])"
 _PATIENCE = 20.0
 
@@ -14,8 +15,7 @@ _PATIENCE = 20.0
 def base_interpreter() -> str:
     """The real path of the interpreter that runs this, not of a stand-in for it.
 
-    A version manager's stand-in costs 50 ms with every hook, and a virtual environment may be deleted
-    any time.
+    A version manager's stand-in costs 50 ms in each hook, and a virtual environment may be deleted.
     """
     own = os.path.realpath(sys.executable)
     found = [getattr(sys, "_base_executable", None) or own, own]
@@ -27,7 +27,8 @@ def base_interpreter() -> str:
 
 
 def _behind(path: str) -> list[str]:
-    """A copy in a virtual environment (`venv --copies`) is no link: its configuration names the real one."""
+    """The interpreters that this one may stand for. A copy in a virtual environment (`venv --copies`) is not
+    a link, but the configuration of the environment names the directory of the original."""
     folder = os.path.dirname(path)
     for config in (os.path.join(os.path.dirname(folder), "pyvenv.cfg"), os.path.join(folder, "pyvenv.cfg")):
         home = _home_in(config)
@@ -47,18 +48,13 @@ def _home_in(config: str) -> str:
 
 
 def version_of(python: str) -> tuple[int, int] | None:
-    """The version that this interpreter says it has; None where it cannot run Rewind at all."""
-    return answer(python, _PROBE)
-
-
-def answer(python: str, program: str) -> tuple[int, int] | None:
-    text = output_of(python, program)
-    major, _, minor = (text or "").partition(".")
+    """The version that this interpreter says it has; None if it cannot run Rewind."""
+    major, _, minor = (output_of(python, _PROBE) or "").partition(".")
     return (int(major), int(minor)) if major.isdigit() and minor.isdigit() else None
 
 
 def output_of(python: str, program: str, *arguments: str) -> str | None:
-    """What a small program prints, started as hooks are; None when it fails."""
+    """What a small program prints when it is started as hooks are; None if it fails."""
     try:
         done = subprocess.run([python, "-I", "-S", "-c", program, *arguments], stdin=subprocess.DEVNULL,
                               capture_output=True, timeout=_PATIENCE, check=False)

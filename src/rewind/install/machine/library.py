@@ -1,4 +1,4 @@
-"""The package as a library of its own in `system/`: put there whole, while hooks may be running from it."""
+"""The package as a library in `system/`, replaced as a whole while hooks may be running from it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rewind.install.machine.bundle import write_bundle
 from rewind.install.machine.in_use import is_in_use
 from rewind.install.machine.system import System
 
-Point = Callable[[str], None]  # makes the scripts start from this library
+Point = Callable[[str], None]  # makes the scripts start from the library that it is given
 
 PACKAGE = "rewind"
 _LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", ".DS_Store")
@@ -32,7 +32,7 @@ def is_same(package: str, other: str) -> bool:
 
 def _files(package: str) -> list[str]:
     found = []
-    for at, folders, names in os.walk(package, followlinks=True):  # the plugin's files, in a checkout
+    for at, folders, names in os.walk(package, followlinks=True):  # in a checkout, the plugin is a link
         left_out = _LEFT_OUT(at, [*folders, *names])
         folders[:] = [name for name in folders if name not in left_out]
         found += [os.path.relpath(os.path.join(at, name), package) for name in names if name not in left_out]
@@ -40,10 +40,10 @@ def _files(package: str) -> list[str]:
 
 
 def put_library(system: System, package: str, version: str, before: str | None, point: Point) -> None:
-    """Bring the package to its place and the scripts to it.
+    """Put the package in its place and make the scripts start from it.
 
-    `before` is the library that the scripts start from now. It stays, with its name or as `…-previous`:
-    a hook that runs loads some of its modules late.
+    `before` is the library that the scripts start from now. It stays, under its name or as `…-previous`,
+    because a running hook loads some of its modules late.
     """
     library = system.library(version)
     if os.path.isdir(library) and is_same(package, os.path.join(library, PACKAGE)):
@@ -86,13 +86,14 @@ def _stage(package: str, library: str) -> str:
 
 
 def _compile(new: str, library: str) -> None:
-    """Hooks are so short that compiling would be most of their time. Not worth an error."""
+    """Compile the package: hooks are so short that compiling would take most of their time. If it fails,
+    hooks are only slower."""
     import compileall
 
     try:
         compileall.compile_dir(new, quiet=2, ddir=library)
     except Exception:
-        pass  # Python compiles again, each time, where it cannot write
+        pass  # Python compiles each time
     _bundle(new)
 
 
@@ -100,7 +101,7 @@ def _bundle(library: str) -> None:
     path = bundle_path(library)
     try:
         write_bundle(library)
-    except Exception:  # then there is none, and imports take longer
+    except Exception:  # without a bundle, imports take longer
         if os.path.lexists(path):
             os.unlink(path)
 
@@ -112,7 +113,7 @@ def _prune(system: System, kept: set[str | None]) -> None:
 
 
 def sweep(system: System) -> None:
-    """Remove what an installation that was killed left; the lock says that it is dead."""
+    """Remove what a killed installation left. The caller holds the lock, so no other one is running."""
     for name in os.listdir(system.folder):
         if name.startswith(".") and name.endswith((".tmp", ".tmp.old")):
             _remove(os.path.join(system.folder, name))

@@ -1,13 +1,13 @@
 """The scripts of an installation: the shim, which agents call, and the program, which people call through a
 link in `~/.local/bin`.
 
-The shim starts the hook with the right Python, and keeps it from disturbing. Python exits with 2 of its own
-accord (a missing file, say), and for an agent 2 means "blocked". So the hook says 93 when it means it, and
-everything else becomes 0.
+The shim starts the hook with the right Python and keeps it from disturbing the agent. Python itself may exit
+with 2 (for a missing file, for example), and for an agent 2 means "blocked". So the hook exits with 93 to
+block, and every other status becomes 0.
 
-A hook that takes long sends USR1: the agent goes on, and so does the hook. A process in the background has no
-standard input unless it is given one. Redirecting the braces starts no process, and does not end the script
-if a stream is closed.
+A hook that takes long sends USR1, so that both the agent and the hook go on. A process in the background has
+no standard input unless it is given one. Redirecting the braces starts no process, and does not end the
+script if a stream is closed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ exec "$python" -I -S "$entry" "$@"
 
 
 def shim_text(python: str, entry: str, log: str) -> str:
-    """`python` is the interpreter itself, not a version manager's stand-in for it."""
+    """`python` is the interpreter itself, not the stand-in of a version manager."""
     return _SHIM.format(python=shlex.quote(python), entry=shlex.quote(entry), log=shlex.quote(log))
 
 

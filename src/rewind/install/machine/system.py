@@ -1,4 +1,4 @@
-"""Where an installation lies, and what the scripts in it say: `~/.rewind/system/` and the link to it."""
+"""Where an installation is, and what its scripts say: `~/.rewind/system/`, and the link to it."""
 
 from __future__ import annotations
 
@@ -18,35 +18,24 @@ _MAX_BYTES = 1 << 20
 
 
 class ScriptPaths(NamedTuple):
-    """What a script has fixed in it: the interpreter, and the file that it starts."""
+    """The paths that are written into a script: the interpreter, and the file that it starts."""
 
     python: str
     entry: str
 
     @property
     def library(self) -> str:
-        """The directory that the package is in: the entry lies two rooms below it."""
+        """The directory that contains the package: the entry is two directories below it."""
         return os.path.dirname(os.path.dirname(os.path.dirname(self.entry)))
 
 
 @dataclass
 class Notes:
-    """What an installation remembers about itself, for the one that removes it."""
+    """What an installation remembers about itself, for the uninstaller."""
 
     version: str = ""
     python: str = ""
-    made: set[str] = field(default_factory=set)  # directories
-
-    @classmethod
-    def read(cls, path: str) -> Notes:
-        found = jsonfile.read_or_empty(path, _MAX_BYTES)
-        made = found.get("madeDirectories")
-        texts = {one for one in made if isinstance(one, str)} if isinstance(made, list) else set()
-        return cls(str(found.get("version") or ""), str(found.get("python") or ""), texts)
-
-    def write(self, path: str) -> None:
-        jsonfile.write(path, {"format": 1, "version": self.version, "python": self.python,
-                              "madeDirectories": sorted(self.made)})
+    made: set[str] = field(default_factory=set)  # directories that it made
 
 
 class System:
@@ -77,7 +66,7 @@ class System:
         return os.path.lexists(self.shim) or os.path.lexists(self.program)
 
     def has_our_link(self) -> bool:
-        """Whether the link leads here; one to an installation that was elsewhere before is ours, too."""
+        """Whether the link leads to an installation, here or where Rewind's home was before."""
         try:
             target = os.path.join(os.path.dirname(self.link), os.readlink(self.link))
         except OSError:
@@ -86,19 +75,22 @@ class System:
         return name == PROGRAM and os.path.basename(folder) == "system"
 
     def notes(self) -> Notes:
-        return Notes.read(self._notes)
+        found = jsonfile.read_or_empty(self._notes, _MAX_BYTES)
+        return Notes(str(found.get("version") or ""), str(found.get("python") or ""),
+                     set(jsonfile.texts_in(found.get("madeDirectories"))))
 
     def sweep(self) -> None:
-        """What an installation that was killed left of its files. The caller holds the lock."""
+        """Remove the drafts that a killed installation left. The caller holds the lock."""
         for path in (self.shim, self.program, self._notes):
             sweep_drafts(path)
 
     def write_notes(self, notes: Notes) -> None:
-        notes.write(self._notes)
+        jsonfile.write(self._notes, {"format": 1, "version": notes.version, "python": notes.python,
+                                     "madeDirectories": sorted(notes.made)})
 
 
 def read_script_paths(script: str) -> ScriptPaths | None:
-    """None when there is no such script, or when it is not one of ours."""
+    """None if there is no such script, or if it is not one of ours."""
     try:
         text = read_bounded(os.path.realpath(script), _MAX_BYTES).decode("utf-8", "surrogateescape")
         words = shlex.split(text, comments=True)
@@ -107,7 +99,7 @@ def read_script_paths(script: str) -> ScriptPaths | None:
     found: dict[str, str] = {}
     for name, equals, value in (word.partition("=") for word in words):
         if equals:
-            found.setdefault(name, value)  # the first `python=`: the second is what the script falls back to
+            found.setdefault(name, value)  # the first `python=`; the second is the fallback
     return ScriptPaths(found["python"], found["entry"]) if {"python", "entry"} <= found.keys() else None
 
 

@@ -1,4 +1,4 @@
-"""The packages of the terminal and web interfaces, in a virtual environment that only they look into."""
+"""The packages of the terminal and web interfaces, in a virtual environment that nothing else uses."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ PACKAGES = ("textual>=6", "starlette>=0.37", "uvicorn>=0.29", "websockets>=12", 
 
 
 def add_packages(system: System, python: str) -> str:
-    """Make the environment and fill it; what went wrong, or an empty text. Nothing else depends on it."""
-    # --clear: one that was made with another Python, or half, is of no use.
+    """Make the environment and install the packages. Returns what went wrong, or an empty text."""
+    # --clear: an environment of another Python, or an unfinished one, is of no use.
     problem = _run([python, "-m", "venv", "--clear", system.venv])
     inner = os.path.join(system.venv, "bin", "python")
     return problem or _run([inner, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
@@ -23,7 +23,7 @@ def add_packages(system: System, python: str) -> str:
 
 
 def fits(system: System) -> bool:
-    """Whether the environment, if there is one, is of the Python that runs this."""
+    """Whether the environment, if there is one, belongs to the Python that runs this."""
     return not os.path.isdir(system.venv) or os.path.isdir(packages_folder(system))
 
 

@@ -1,4 +1,4 @@
-"""Taking Rewind off a machine: hooks first, checkpoints never."""
+"""Removing Rewind from a machine: hooks first, and never the checkpoints."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from rewind.install.agent_settings.register import registered, remove_if_empty, 
 from rewind.install.machine.system import System, script_in
 from rewind.install.plugin import is_ours, plugin_folder
 
-# All that Rewind ever makes in its home, and the user's own profiles for it. A name that is not here is
-# somebody else's: REWIND_HOME may be any directory.
+# Everything that Rewind makes in its home, and the user's own profiles. A file with another name is not ours:
+# REWIND_HOME may be any directory.
 _OURS = ("system", "config.json", "agents", "hook-state.json", "rewind.log", "rewind.log.1", "crash.log",
          "known-stores.lock", "known-stores.lock.claim", "init.lock", "init.lock.claim", "hooks.lock",
          "hooks.lock.claim")
 _STORES = "known-stores.json"
 _MAX_BYTES = 16 << 20
-_MACHINE = "machine-id"  # says whose the files outside a project are that a checkpoint holds
+_MACHINE = "machine-id"  # the machine that the files outside a project belong to, in a checkpoint
 _STORAGE = "storage"
-_TRANSCRIPTS = "transcripts"  # copies of conversations whose agents keep them in a database
+_TRANSCRIPTS = "transcripts"  # copies of conversations that an agent keeps in a database
 
 
 class Remaining(NamedTuple):
-    """Checkpoints that stay when Rewind goes: whose, and where."""
+    """Checkpoints that stay when Rewind is removed: of which project, and where."""
 
     root: str
     state: str
 
 
 class UninstallPlan:
-    """What goes, what stays, and from which agents' files hooks are taken out."""
+    """What is removed, what stays, and from which of the agents' files hooks are taken out."""
 
     def __init__(self, home: str, projects: list[str]) -> None:
         self.home = home
@@ -46,15 +46,13 @@ class UninstallPlan:
         self._others = [root for root in _known_roots(home) if root not in projects]
         self._projects = projects
         self.hook_files = sorted({found for where in self._places() for found in self._files(*where)})
-        self.link = self.system.link if self.system.has_our_link() and self._leads_here() else None
+        leads_here = os.path.realpath(self.system.link) == os.path.realpath(self.system.program)
+        self.link = self.system.link if leads_here and self.system.has_our_link() else None
         self.plugins = [folder for profile in self.agents for folder in [plugin_folder(profile)]
                         if folder and is_ours(folder)]
         self.paths = [path for name in self._names() for path in [os.path.join(home, name)]
                       if os.path.lexists(path)]
         self._made = self.system.notes().made
-
-    def _leads_here(self) -> bool:
-        return os.path.realpath(self.system.link) == os.path.realpath(self.system.program)
 
     def _names(self) -> list[str]:
         try:
@@ -67,14 +65,14 @@ class UninstallPlan:
         return [*_OURS, *stores, *sorted(drafts)]
 
     def _places(self) -> list[tuple[Profile, str | None]]:
-        """The agents' own files, those of this project, and those of the others where our shim is named."""
+        """The agents' own files, those of this project, and those of other projects that name our shim."""
         scopes: list[str | None] = [None, *self._projects]
         own = [(profile, scope) for scope in scopes for profile in self.agents]
         return own + [(profile, root) for root in self._others for profile in self.agents
                       if self._calls_us(profile, root)]
 
     def _calls_us(self, profile: Profile, root: str) -> bool:
-        # A team may share a project's settings, and the hooks of another member are not ours to remove.
+        # A team may share a project's settings. The hooks of another member must stay.
         try:
             return any(script_in(found.command) == self.system.shim
                        for found in registered(profile, project=root))
@@ -85,7 +83,7 @@ class UninstallPlan:
         try:
             return [found.file for found in registered(profile, project=project)]
         except RewindError:
-            return []  # told when it is tried
+            return []  # reported when it is tried
 
     @property
     def is_nothing(self) -> bool:
@@ -93,7 +91,7 @@ class UninstallPlan:
 
     def apply(self) -> Uninstalled:
         done = Uninstalled()
-        for folder in self.plugins:  # before the hooks, whose file may be the last thing in its directory
+        for folder in self.plugins:  # before the hooks: then a directory that only held both can be removed
             done.remove(folder)
             if os.path.dirname(folder) in self._made:
                 remove_if_empty(os.path.dirname(folder))
@@ -101,7 +99,7 @@ class UninstallPlan:
             try:
                 done.files += unregister(profile, project=project)
             except SettingsNoFile:
-                pass  # there are no hooks in what is no file
+                pass  # what is not a file has no hooks
             except SettingsUnreadable as error:
                 done.problems.append(f"{error.message} Any hooks of Rewind in it are still there.")
             except RewindError as error:
@@ -120,7 +118,7 @@ class UninstallPlan:
 
 @dataclass
 class Uninstalled:
-    files: list[str] = field(default_factory=list)  # of agents, that are as they were before
+    files: list[str] = field(default_factory=list)  # of agents, from which our hooks were removed
     removed: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
@@ -141,13 +139,13 @@ def _agents(home: str) -> list[Profile]:
     try:
         found = profiles(home)
     except ProfileInvalid:
-        # A broken profile of the user's must not keep us here. In a place without any, Rewind's own count.
+        # A broken profile of the user must not prevent this. `system` has no profiles, so ours are used.
         found = profiles(os.path.join(home, "system"))
     return [profile for profile in found if profile.registration]
 
 
 def _known_roots(home: str) -> list[str]:
-    """The projects that were ever protected, as the list of stores has them."""
+    """The projects that were ever protected, according to the list of stores."""
     stores = jsonfile.read_or_empty(os.path.join(home, _STORES), _MAX_BYTES).get("stores")
     entries = stores.values() if isinstance(stores, dict) else ()
     roots = [entry.get("root") for entry in entries if isinstance(entry, dict)]

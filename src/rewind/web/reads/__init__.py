@@ -1,1 +1,1 @@
-"""What the page asks for by GET."""
+"""What the page reads with GET requests."""

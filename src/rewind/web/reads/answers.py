@@ -1,4 +1,4 @@
-"""What is answered to each GET: the table of `docs/web-api.md`. For types alone: nothing loads this file."""
+"""The answers to each GET, as in the table of `docs/web-api.md`. Only types: nothing loads this file."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class TurnOf(TypedDict):
 
 
 class AgentRewind(TurnOf):
-    """Where an agent itself went back to."""
+    """A turn to which the agent itself went back."""
 
     left: int
     prompt: str

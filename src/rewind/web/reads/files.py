@@ -1,4 +1,4 @@
-"""The files at any point: the tree with how often each one changed, one file's history, and who wrote it."""
+"""The files at any point: the tree with counts of changes, the history of a file, and who wrote its lines."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _MOST_LINES = 5000
 _LONGEST_LINE = 2000
 _PATIENCE = 3.0  # seconds in which changes are counted
 _KINDS = {DIR: "folder", LINK: "link", UNCOVERED: "uncovered"}
-_HEAT: dict[tuple[str, str], Heat] = {}  # (project, checkpoint) -> what was counted, which never changes
+_HEAT: dict[tuple[str, str], Heat] = {}  # (project, checkpoint) -> what was counted; it never changes
 _MOST_REMEMBERED = 10
 
 
 # the tree
 
 def tree(controller: Controller, query: Query) -> answers.Tree:
-    """One folder, or with `q` all paths that contain a text."""
+    """One folder, or with `q` all paths that contain this text."""
     at, words = query.checkpoint_or_now("at"), query.text("q", 200).strip().casefold()
     heat = _heat(controller, at)
     with_gone = query.choice("gone", ("no", "yes")) == "yes"
@@ -54,7 +54,7 @@ def tree(controller: Controller, query: Query) -> answers.Tree:
 
 
 def _path(query: Query, key: str, side: Side, heat: Heat) -> bytes:
-    """Escapes in it are looked up in what the page was shown."""
+    """The path that the page names, which may have escapes of a path that it was shown."""
     text = query.text(key, 4096)
     return named_path(text, lambda: (*(path for path, _ in every_path(side.root, side.tree)),
                                      *heat.times)) if text else b""
@@ -122,7 +122,7 @@ def _named(path: bytes) -> parts.PathName:
 
 
 def _changes(path: bytes, is_folder: bool, heat: Heat) -> parts.EntryChanges:
-    """Of a folder those of all that is in it."""
+    """How often a file changed, or all files of a folder."""
     paths = [one for one in heat.times if one.startswith(path + b"/")] if is_folder else [path]
     last = max((heat.last[one] for one in paths if one in heat.last), key=lambda r: r.sequence, default=None)
     return {"changes": sum(heat.times.get(one, 0) for one in paths),
@@ -162,7 +162,7 @@ def _file(controller: Controller, query: Query) -> tuple[str | None, bytes]:
 
 
 def log(controller: Controller, query: Query) -> answers.FileLog:
-    """As `rewind log`: the checkpoints and operations that changed a file, newest first."""
+    """Like `rewind log`: the checkpoints and operations that changed a file, newest first."""
     _, path = _file(controller, query)
     count = query.number("count", _MOST_CHANGES, low=1, high=_MOST_CHANGES)
     damaged: dict[str, RewindError] = {}
@@ -181,7 +181,7 @@ def _logged(controller: Controller, entry: LogEntry) -> answers.FileChange:
 
 
 def blame(controller: Controller, query: Query) -> answers.Blame:
-    """As `rewind blame`: the lines in colours, and in runs who wrote them."""
+    """Like `rewind blame`: the lines in colours, and who wrote each run of lines."""
     at, path = _file(controller, query)
     start = query.number("from", 1, low=1)
     found, why = _lines(controller, path, at)
@@ -193,7 +193,7 @@ def blame(controller: Controller, query: Query) -> answers.Blame:
 
 def _lines(controller: Controller, path: bytes, at: str | None,
            ) -> tuple[list[BlamedLine], answers.WhyNoLines | None]:
-    """What has no lines is no mistake of who asks: a binary file, a link, one that is not there."""
+    """A file without lines is no error: a binary file, a link, or a file that is not there."""
     try:
         return controller.blame(path, at).lines, None
     except (PathNotFound, PathNeverSeen) as error:
@@ -215,7 +215,7 @@ def _cut(text: str) -> str:
 
 
 def _runs(lines: list[BlamedLine]) -> Iterator[parts.LineAuthor]:
-    """Lines one after another that came with the same change."""
+    """Groups of successive lines that came with the same change."""
     def change(line: BlamedLine) -> tuple[Any, ...]:
         return line.author, line.record, line.commit and line.commit.id, line.path
 

@@ -1,4 +1,4 @@
-"""What happened in the project, one row for each turn: the checkpoints before and after it are one thing."""
+"""What happened in the project. A turn is one row, with the checkpoints before and after it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from rewind.web.reads import answers
 
 _MOST = 500
-_AROUND = 10  # rows behind the one that was asked for
-_PATIENCE = 1.5  # seconds in which changes are counted; the page asks again for the rest
+_AROUND = 10  # rows after the one that was asked for
+_PATIENCE = 1.5  # seconds for counting changes; the page asks again for the rest
 _KINDS = ("all", "turn", "edit", "checkpoint", "operation")
 
 
@@ -39,7 +39,7 @@ def _page(rows: list[MapRow], query: Query) -> list[MapRow]:
     count = query.number("count", 60, low=1, high=_MOST)
     after, upto = query.text("after", 200), query.text("upto", 100)
     start = next((n + 1 for n, row in enumerate(rows) if _key(row) == after), 0) if after else 0
-    if upto:  # as many as it takes to show that one
+    if upto:  # as many rows as it takes to reach that one
         at = next((n for n, row in enumerate(rows) if upto in _names(row)), 0)
         count = max(count, at - start + _AROUND)
     return rows[start:start + count]
@@ -53,7 +53,7 @@ def _key(row: MapRow) -> str:
 
 
 def _names(row: MapRow) -> list[str]:
-    """A checkpoint that begins a turn is that turn's, not of the edit before it."""
+    """The checkpoints of a row. One that begins a turn belongs to the turn, not to the edit before it."""
     return [brief.name for brief in row.checkpoints] or ([row.after.name] if row.after else [])
 
 

@@ -1,7 +1,6 @@
-"""The objects that answers are made of: `docs/web-api.md` names them. For types alone: nothing loads this
-file.
+"""The objects in answers, with their names in `docs/web-api.md`. Only types: nothing loads this file.
 
-What comes as it is from the rooms below, such as `changes`, is described where it is made."""
+Objects that come unchanged from the rooms below, such as `changes`, are described where they are made."""
 
 from __future__ import annotations
 
@@ -97,11 +96,11 @@ class _Match(TypedDict):
 
 
 class Match(_Match, total=False):
-    block: int | None  # of what was said
-    status: str  # of a file
+    block: int | None  # for a match in the conversation
+    status: str  # for a file
 
 
-# what would happen, and what did
+# plans and outcomes
 
 class WithReason(TypedDict):
     path: str
@@ -110,7 +109,7 @@ class WithReason(TypedDict):
 
 
 class PathLists(TypedDict):
-    """Each with its whole count: the list may be a part of it."""
+    """Each list may be incomplete, so it comes with the whole count."""
 
     written: list[str]
     writtenCount: int
@@ -160,7 +159,7 @@ class TurnPlan(Plan):
 
 
 class StepPlan(Plan):
-    """Of an undo or a redo, and which operation that is about."""
+    """The plan of an undo or a redo, and its operation."""
 
     operation: str | None
     text: str
@@ -186,7 +185,7 @@ _From = TypedDict("_From", {"from": int})
 
 
 class PlaceLines(TypedDict, total=False):
-    """What the lines of a conflict are, and who wrote them, where that is shown."""
+    """The lines of a conflict and who wrote them, if they are shown."""
 
     lines: list[str]
     by: list[LineAuthor]
@@ -201,7 +200,7 @@ class Conflict(WithReason):
 
 
 class MergePlan(PathLists, _PlanEnd):
-    """What is merged is no checkpoint yet, so there is no code."""
+    """The result of a merge is no checkpoint yet, so there is no `code`."""
 
     code: None
     conflicts: list[Conflict]
@@ -254,7 +253,7 @@ class RowChanges(TypedDict, total=False):
 
 
 class CheckpointRow(Checkpoint, RowChanges):
-    """A checkpoint, and what differs from the one before it where that was asked for and is known."""
+    """A checkpoint, and its changes since the one before it if they were asked for and are known."""
 
 
 class OperationName(TypedDict):
@@ -320,7 +319,7 @@ class HunkRow(TypedDict):
     row: int
 
 
-# blocks: one whose text is not rendered is as `transcript/turns/turn_blocks.py` makes it
+# blocks: without rendering, a block is as `transcript/turns/turn_blocks.py` makes it
 
 Block = JsonObject
 

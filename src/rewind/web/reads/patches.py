@@ -1,4 +1,4 @@
-"""What differs in a file, as the lines of a patch for the page to show."""
+"""The differences of files, as lines of a patch for the page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_FILES = 50
 
 
 def file_lines(text: str, one: Comparison) -> parts.FileLines:
-    """One file of a difference, line by line."""
+    """One file of a difference, line by line. `text` is its path."""
     counts = one.counts
     return {"path": text, "status": status_of(one.old, one.new), "verdict": one.verdict,
             "added": counts and counts[0], "removed": counts and counts[1], "rows": line_rows(one, text)}
@@ -29,7 +29,7 @@ def status_of(old: TreeEntry | None, new: TreeEntry | None) -> str:
 
 
 def line_rows(one: Comparison, path: str) -> list[Row]:
-    """The lines of both sides with their colours; none where it is no text."""
+    """The lines of both sides in colours; none if the file is not text."""
     if one.verdict != c.TEXT:
         return []
     old, new = (b"".join(lines).decode("utf-8", "replace") for lines in (one.old_lines, one.new_lines))
@@ -37,8 +37,8 @@ def line_rows(one: Comparison, path: str) -> list[Row]:
 
 
 def patch_of(difference: Difference, one_path: bool) -> tuple[str | None, list[bytes]]:
-    """Of everything that differs if that is little; of a single path as much as there is room for. The text
-    is None where there is too much of it; the paths are those without lines to show."""
+    """The patch, and the paths that have no lines to show. If there is too much of it, the patch of a single
+    path is cut, and that of several paths is None."""
     binary: list[bytes] = []
     lines: list[str] = []
     size = 0

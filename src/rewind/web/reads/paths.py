@@ -1,4 +1,4 @@
-"""Paths that the page names, as they are on the disk: relative, inside the project, and known to the plan."""
+"""Paths that the page names, as bytes: relative, inside the project, and without the escapes of the page."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ from rewind.web.reads.shapes import path_text
 if TYPE_CHECKING:
     from rewind.checkpoint.rewind.target import Target
 
+Known = Callable[[], Iterable[bytes]]  # the paths that the page was shown; called if a text may have escapes
 _MOST = 5000
 
 
-def named_paths(texts: list[str], known: Iterable[bytes]) -> list[bytes] | None:
-    """None when all are meant. `known` are paths that the page was shown, some with escapes in them."""
-    if not texts:
-        return None
+def named_paths(texts: list[str], known: Known = lambda: ()) -> list[bytes] | None:
+    """None if the page names no path, which means all of them."""
+    return _paths(texts, known) if texts else None
+
+
+def named_path(text: str, known: Known) -> bytes:
+    return _paths([text], known)[0]
+
+
+def _paths(texts: list[str], known: Known) -> list[bytes]:
     if len(texts) > _MOST:
         raise BadRequest(f"At most {_MOST} paths can be named at once.")
-    shown = {path_text(path): path for path in known} if any("\\" in text for text in texts) else {}
-    return [shown.get(text) or checked(text) for text in texts]
-
-
-def named_path(text: str, known: Callable[[], Iterable[bytes]]) -> bytes:
-    """One of them; `known` is asked only where there may be escapes in it."""
-    path = checked(text)
-    return {path_text(one): one for one in known()}.get(text, path) if "\\" in text else path
+    shown = {path_text(path): path for path in known()} if any("\\" in text for text in texts) else {}
+    return [shown.get(text) or _checked(text) for text in texts]
 
 
 def paths_in(difference: AbstractContextManager[Difference]) -> list[bytes]:
@@ -42,7 +43,7 @@ def planned_paths(controller: Controller, target: Target) -> list[bytes]:
     return [change.path for change in code.changes] if code else []
 
 
-def checked(text: str) -> bytes:
+def _checked(text: str) -> bytes:
     parts = text.split("/")
     if len(text) > 4096 or "\0" in text or any(part in ("", ".", "..") for part in parts):
         raise BadRequest("That is not a path inside the project.")

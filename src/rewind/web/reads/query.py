@@ -13,7 +13,7 @@ _HIGHEST = 1_000_000_000
 
 @dataclass(frozen=True)
 class Query:
-    places: Mapping[str, str]  # what stands in the path itself
+    places: Mapping[str, str]  # the variable parts of the path
     values: Mapping[str, Sequence[str]]
 
     @property
@@ -25,24 +25,24 @@ class Query:
 
     @property
     def checkpoint(self) -> str:
-        return self.a_checkpoint(self.places["name"])
+        return self.checkpoint_named(self.places["name"])
 
-    def a_checkpoint(self, name: str) -> str:
-        """By its full name only: `last` would be another one a moment later."""
+    def checkpoint_named(self, name: str) -> str:
+        """Only a full name is accepted: `last` would be another checkpoint a moment later."""
         if not is_name(name):
             raise CheckpointNotFound(name=name[:50])
         return name
 
     def checkpoint_or_now(self, key: str) -> str | None:
-        """None is now."""
+        """None stands for now."""
         name = self.text(key, 100) or "now"
-        return None if name == "now" else self.a_checkpoint(name)
+        return None if name == "now" else self.checkpoint_named(name)
 
     def place(self, key: str, *, low: int = 1) -> int:
         return _number(self.places[key], key, low, _HIGHEST)
 
     def number(self, key: str, default: int, *, low: int = 0, high: int = _HIGHEST) -> int:
-        """A number above `high` means as much as there may be."""
+        """A number above `high` means `high`."""
         given = self.text(key, 20)
         return min(_number(given, key, low, _HIGHEST), high) if given else max(default, low)
 

@@ -1,7 +1,9 @@
-"""All that changed between two points: a turn, several turns, two checkpoints, or a checkpoint and now."""
+"""All changes between two points: of turns, between two checkpoints, or between a checkpoint and now."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rewind.controller import Controller, Difference, hunks
@@ -13,8 +15,6 @@ from rewind.web.reads.paths import named_path, paths_in
 from rewind.web.reads.query import Query
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from rewind.checkpoint.changes.turn_changes import TurnChanges
     from rewind.snapshot.diff.compare import Comparison
     from rewind.snapshot.trees.tree import TreeEntry
@@ -33,8 +33,8 @@ def review(controller: Controller, query: Query) -> answers.Review:
     start, end, words = _ends(controller, query)
     files: list[answers.ChangedFile] = []
     with _difference(controller, start, end) as difference:
-        for number, change in enumerate(_turned(start, difference)[:_MOST_FILES]):
-            one = _compared(start, difference, change) if number < _COUNTED else None
+        for number, change in enumerate(difference.changes[:_MOST_FILES]):
+            one = _compared(difference, change) if number < _COUNTED else None
             counts = one.counts if one else None
             files.append({"path": shapes.path_text(change[0]), "status": status_of(*change[1:]),
                           "added": counts and counts[0], "removed": counts and counts[1]})
@@ -50,10 +50,10 @@ def file(controller: Controller, query: Query) -> answers.FileReview:
     text = query.text("path", 4096)
     path = named_path(text, lambda: paths_in(_difference(controller, start, end)))
     with _difference(controller, start, end, [path]) as difference:
-        found = next((one for one in _turned(start, difference) if one[0] == path), None)
+        found = next((one for one in difference.changes if one[0] == path), None)
         if found is None:
             raise PathNotFound(path=text, checkpoint="This difference")
-        one = _compared(start, difference, found)
+        one = _compared(difference, found)
         shown = file_lines(text, one)
         return {**shown, "hunks": _hunks(one, shown["rows"]) if start != _NOW else []}
 
@@ -82,7 +82,7 @@ def _ends(controller: Controller, query: Query) -> tuple[str, str, answers.Ends]
     if query.text("session", 200):
         return _of_turns(controller, query)
     names = [query.text(key, 100) or _NOW for key in ("from", "to")]
-    start, end = (name if name == _NOW else query.a_checkpoint(name) for name in names)
+    start, end = (name if name == _NOW else query.checkpoint_named(name) for name in names)
     return start, end, {"from": _words(controller, start), "to": _words(controller, end)}
 
 
@@ -110,19 +110,18 @@ def _words(controller: Controller, name: str) -> str:
     return controller.find(name).description or name
 
 
+@contextmanager
 def _difference(controller: Controller, start: str, end: str,
-                paths: list[bytes] | None = None) -> AbstractContextManager[Difference]:
-    """The older side of it may be `now`; then both are exchanged when they are read."""
-    if start == _NOW:
-        return controller.diff(end, None, paths=paths)
-    return controller.diff(start, None if end == _NOW else end, paths=paths)
+                paths: list[bytes] | None = None) -> Iterator[Difference]:
+    """What changed from `start` to `end`. If `start` is now, the sides of the difference are exchanged."""
+    if start != _NOW:
+        with controller.diff(start, None if end == _NOW else end, paths=paths) as found:
+            yield found
+        return
+    with controller.diff(end, None, paths=paths) as found:
+        changes = [(path, new, old) for path, old, new in found.changes]
+        yield Difference(found.new, found.old, changes, found.not_captured)
 
 
-def _turned(start: str, difference: Difference) -> list[Change]:
-    return [(path, new, old) for path, old, new in difference.changes] if start == _NOW \
-        else difference.changes
-
-
-def _compared(start: str, difference: Difference, change: Change) -> Comparison:
-    sides = (difference.new, difference.old) if start == _NOW else (difference.old, difference.new)
-    return c.compare(*change, sides[0].content, sides[1].content)
+def _compared(difference: Difference, change: Change) -> Comparison:
+    return c.compare(*change, difference.old.content, difference.new.content)

@@ -1,14 +1,12 @@
-"""Which agents are there, and whether they call Rewind: what matters before the first session."""
+"""Which agents are there, and whether they call Rewind. The page shows this before the first session."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from rewind.controller import Controller
-from rewind.errors import RewindError
-from rewind.install.agent_settings.register import is_disabled, registered
+from rewind.install.doctor.check_hooks import AgentHooks
 from rewind.install.machine.installer import agents_found, agents_with_hooks
-from rewind.install.market_plugin import market_plugin
 from rewind.web.reads.query import Query
 
 if TYPE_CHECKING:
@@ -28,12 +26,10 @@ def setup(controller: Controller, query: Query) -> answers.Setup:
 
 
 def _hooks(profile: Profile, root: str) -> str:
-    """registered, off (the person turned all hooks off), missing, or unknown: its settings cannot be read."""
-    try:
-        if any(is_disabled(profile, project=scope) for scope in (None, root)):
-            return "off"
-        if market_plugin(profile) or any(registered(profile, project=scope) for scope in (None, root)):
-            return "registered"
-    except RewindError:
+    """`registered`, `off` (all hooks are turned off), `missing`, or `unknown` (unreadable settings)."""
+    agent = AgentHooks(profile, root)
+    if agent.off:
+        return "off"
+    if agent.errors:
         return "unknown"
-    return "missing"
+    return "registered" if agent.found or agent.plugin else "missing"

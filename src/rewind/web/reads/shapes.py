@@ -1,4 +1,4 @@
-"""What the page gets, as JSON: sessions, turns, plans, checkpoints. `docs/web-api.md` describes them."""
+"""The objects that the page gets as JSON: sessions, turns, plans, checkpoints. See `docs/web-api.md`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_LISTED = 500
 
 
 def path_text(path: bytes) -> str:
-    """A name that is not UTF-8 gets escapes; `paths.py` finds the file again by them."""
+    """A name that is not UTF-8 gets escapes, by which `paths.py` finds the file again."""
     return path.decode("utf-8", "backslashreplace")
 
 
@@ -51,7 +51,7 @@ def _resume(controller: Controller, info: SessionInfo) -> str:
     try:
         return controller.resume_command(info)
     except OSError:
-        return ""  # deleted since
+        return ""  # the session was deleted meanwhile
 
 
 def turn(view: TurnView, rendered: bool = False) -> parts.Turn:
@@ -67,13 +67,13 @@ def turn(view: TurnView, rendered: bool = False) -> parts.Turn:
 
 
 def _is_cut(text: TurnText) -> bool:
-    """Whether what is shown at once was shortened; all of a tool is asked for when it is opened."""
+    """Whether a text that is shown at once was shortened. The page asks for tools when they are opened."""
     said = [text.prompt, *(block["text"] for block in text.blocks if block["kind"] in ("text", "note"))]
     return text.truncated and (len(text.blocks) >= 2000 or any(len(one) in (500, 20_000) for one in said))
 
 
 def brief(block: parts.Block) -> parts.ShownBlock:
-    """A block as the page shows it before it is unfolded; the rest is asked for by `block`."""
+    """A block as the page shows it before it is unfolded. Then the page asks for the whole `block`."""
     if block["kind"] == "text":
         return {"kind": "text", "html": markdown(block["text"])}
     if block["kind"] == "thinking":
@@ -93,7 +93,7 @@ def whole_block(block: parts.Block) -> parts.Block:
 
 
 def turn_figures(one: TurnShape) -> parts.TurnFigures:
-    """A turn of the shape of a session; numbers are null where they are not known."""
+    """A turn in figures. Numbers that are not known are null."""
     changes = one.changes
     files = None if changes is None else len(changes["files"]) + changes["more"]
     return {"turn": one.row.turn, "prompt": one.row.prompt[:120], "timestamp": one.row.stamp,
@@ -109,7 +109,7 @@ def code(found: CodeAt | None) -> parts.CodeName | None:
 
 
 def plan(found: RestorePlan | None) -> parts.PlannedPaths:
-    """Lists of a part of the paths, and the counts of all."""
+    """Lists with some of the paths, and the counts of all."""
     written, deleted = (found.written, found.deleted) if found else ([], [])
     kept, foreign = (found.kept, found.foreign) if found else ([], [])
     return {"written": listed(written), "writtenCount": len(written),
@@ -120,7 +120,7 @@ def plan(found: RestorePlan | None) -> parts.PlannedPaths:
 
 
 def with_reason(path: bytes, reason: str) -> parts.WithReason:
-    """`text` is the reason in words, the same as in the shell."""
+    """`text` is the reason in words, as the command line says it."""
     return {"path": path_text(path), "reason": reason, "text": explain(reason)}
 
 
@@ -146,12 +146,12 @@ def project_name(root: str) -> str:
 
 
 def row_changes(changes: dict[str, Changes], record: Record) -> parts.RowChanges:
-    """What differs from the checkpoint before it, where that was asked for and is known."""
+    """The changes since the checkpoint before it, if they are known."""
     found = changes.get(record.name)
     return {"changes": change_counts(found)} if found else {}
 
 
 def change_counts(found: Changes) -> parts.ChangeCounts:
-    """`counted` is false where not all lines were counted, so that there are at least so many."""
+    """`counted` is false if not all lines were counted, so that there may be more."""
     return {"added": found["added"], "removed": found["removed"],
             "files": len(found["files"]) + found["more"], "counted": found["counted"]}

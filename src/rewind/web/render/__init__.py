@@ -1,1 +1,1 @@
-"""What the server makes HTML of: Markdown, code, differences. Every text in it is escaped here."""
+"""Makes HTML of Markdown, code and differences. Every text is escaped here."""

@@ -1,4 +1,4 @@
-"""Code in colours, by Pygments: lines of (class, text), and HTML of them. Nothing but spans is made."""
+"""Code in colours, by Pygments: lines of (class, text), and their HTML, which consists of spans only."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pygments.util import ClassNotFound
 
 Line = list[tuple[str, str]]  # (class, text)
 
-_MOST = 200_000  # characters; a longer text stays as it is
-# The first that holds counts.
+_MOST = 200_000  # characters; a longer text gets no colours
+# The first one that matches counts.
 _CLASSES = [(Comment, "hl-comment"), (String, "hl-string"), (Number, "hl-number"), (Keyword, "hl-word"),
             (Operator.Word, "hl-word"), (Name.Function, "hl-name"), (Name.Class, "hl-name"),
             (Name.Tag, "hl-word"), (Name.Attribute, "hl-name"), (Name.Decorator, "hl-name"),
@@ -24,7 +24,7 @@ _CLASSES = [(Comment, "hl-comment"), (String, "hl-string"), (Number, "hl-number"
 
 @lru_cache(maxsize=200)
 def lexer_for(language: str, path: str = "") -> Any:
-    """None where there is none, or the name makes no sense."""
+    """The lexer of Pygments; None if there is none."""
     try:
         if language:
             return get_lexer_by_name(language[:40], stripnl=False, ensurenl=False)
@@ -35,8 +35,8 @@ def lexer_for(language: str, path: str = "") -> Any:
 
 
 def coloured(text: str, lexer: Any) -> list[Line]:
-    """The lines of a text without their ends, as many as it has line feeds, and one more."""
-    # Pygments would take a lone \r for the end of a line.
+    """The lines of a text without their ends: one more than it has line feeds."""
+    # Pygments would take a single \r for the end of a line.
     text = text.replace("\r\n", "\n").replace("\r", "␍")
     plain = [[("", line)] if line else [] for line in text.split("\n")]
     if lexer is None or len(text) > _MOST:
@@ -61,7 +61,7 @@ def _class_of(kind: Any) -> str:
 
 
 def line_html(line: Line, marks: list[tuple[int, int]] | None = None) -> str:
-    """A line as spans; the characters in `marks` (from, to) stand out."""
+    """A line as spans. The characters in `marks` (from, to) are highlighted."""
     found, at = [], 0
     for name, text in line:
         for start, end, marked in _pieces(at, at + len(text), marks or []):
@@ -86,5 +86,5 @@ def _span(name: str, text: str) -> str:
     return f'<span class="{name}">{safe}</span>' if name else safe
 
 
-def code_html(text: str, language: str = "", path: str = "") -> str:
-    return "\n".join(line_html(line) for line in coloured(text, lexer_for(language, path)))
+def code_html(text: str, language: str) -> str:
+    return "\n".join(line_html(line) for line in coloured(text, lexer_for(language)))

@@ -1,5 +1,5 @@
-"""Markdown as HTML, by markdown-it-py, from text that nobody vouches for: raw HTML is text, pictures are not
-fetched, and links lead to http, https and mailto alone."""
+"""Untrusted Markdown as HTML, by markdown-it-py: raw HTML becomes text, pictures are not fetched, and only
+http, https and mailto links work."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def _parser() -> MarkdownIt:
     found = MarkdownIt("commonmark", {"html": False, "linkify": links, "maxNesting": 20})
     found.enable(["table", "strikethrough", *(["linkify"] if links else [])])
     if links and found.linkify:
-        found.linkify.set({"fuzzy_link": False})  # `cart.py` is a file, not a place in Paraguay
-    found.validateLink = lambda url: True  # type: ignore[method-assign]  # what leads nowhere is shown as such
+        found.linkify.set({"fuzzy_link": False})  # `cart.py` is a file, not a domain of Paraguay
+    found.validateLink = lambda url: True  # type: ignore[method-assign]  # `_link_open` shows dead links as such
     for name, rule in _RULES.items():
         found.add_render_rule(name, rule)
     return found
@@ -45,7 +45,7 @@ def _attribute(token: Token, name: str) -> str:
 
 
 def _heading(self: Any, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
-    # Below the page's own headings: a turn is a section of level 2. No level is left out on the way down.
+    # The headings go below those of the page, where a turn has level 2, and no level is skipped.
     if tokens[at].nesting != 1:
         return f"</h{env['level']}>\n"
     env["level"] = min(6, int(tokens[at].tag[1:]) + 2, env.get("level", 2) + 1)
@@ -81,14 +81,14 @@ def _always(html: str) -> Callable[..., str]:
 
 
 def _cell_open(self: Any, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
-    """A class in place of a style, which the page's policy forbids."""
+    """A class instead of a style, because the page's policy forbids styles."""
     side = _attribute(tokens[at], "style").rpartition(":")[2]
     tag = tokens[at].tag
     return f'<{tag} class="{side}">' if side in ("left", "center", "right") else f"<{tag}>"
 
 
 def _item_open(self: Any, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
-    """`- [x] done` gets a box, and loses its brackets."""
+    """`- [x] done` gets a box instead of the brackets."""
     inline = next((t for t in tokens[at + 1:at + 3] if t.type == "inline"), None)
     first = inline.children[0] if inline and inline.children else None
     task = _TASK.match(first.content) if first and first.type == "text" else None

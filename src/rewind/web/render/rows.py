@@ -1,4 +1,4 @@
-"""Two texts, line by line: what is the same, what went, what came, in colours and with the words that differ.
+"""Two texts compared line by line, in colours and with the changed words highlighted.
 
 A row is [kind, number before, number after, HTML]; the kinds are `same`, `del`, `add` and `gap`.
 """
@@ -15,13 +15,13 @@ Block = tuple[int, int, int, int]  # lines from, to before; from, to after
 Row = list[Any]
 
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
-_WHOLE = 3000  # lines up to which all of a file is sent, to be folded by the page
+_WHOLE = 3000  # lines; up to this length the whole file is sent, and the page folds it
 _AROUND = 12
-_LONGEST_LINE = 2000  # characters in which words are compared
+_LONGEST_LINE = 2000  # characters; words are not compared in longer lines
 
 
 def blocks_of(old: list[str], new: list[str]) -> list[Block]:
-    """For short texts: those of a tool call."""
+    """The blocks that differ in short texts, such as those of a tool call."""
     matcher = SequenceMatcher(None, old, new, autojunk=False)
     return [(a, b, c, d) for tag, a, b, c, d in matcher.get_opcodes() if tag != "equal"]
 
@@ -63,7 +63,7 @@ def _text(line: Line) -> str:
 
 
 def _words(old: str, new: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Which characters of two lines differ, by words; none where they have little in common."""
+    """Which characters of two lines differ, by words; none if the lines have little in common."""
     if max(len(old), len(new)) > _LONGEST_LINE:
         return [], []
     a, b = _WORD.findall(old), _WORD.findall(new)
@@ -81,7 +81,7 @@ def _span(words: list[str], low: int, high: int) -> tuple[int, int]:
 
 
 def _near_changes(rows: list[Row]) -> list[Row]:
-    """Of a long file: the changes and some lines around them."""
+    """The changes in a long file, with some lines around them."""
     wanted: set[int] = set()
     for number, row in enumerate(rows):
         if row[0] != "same":

@@ -1,6 +1,6 @@
 """What a tool was asked to do, as a person would want to see it: a difference, a command, a list.
 
-Known by the fields that agents give, not by the names that they have for their tools.
+This is decided by the fields of the input, because agents have different names for their tools.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ def kind_of(name: str) -> str:
 
 
 def tool_view(block: JsonObject) -> View:
-    """`{"view": …}` and what that view needs; `view` is null where there is nothing better than the text."""
+    """`{"view": …}` and what that view needs. `view` is null if there is nothing better than the text."""
     try:
         given = json.loads(block["input"] or "null")
-    except ValueError:  # cut, or no JSON at all
+    except ValueError:  # it was cut, or is not JSON
         given = None
     given = given if isinstance(given, dict) else {}
     return _edit(given) or _patch(given) or _command(given, block) or _todos(given) or {"view": None}
@@ -80,7 +80,7 @@ def _edit(given: JsonObject) -> DiffView | None:
     path = next((given[key] for key in _PATHS if isinstance(given.get(key), str)), "")
     several = given.get("edits")
     pairs = [pair for one in (several if isinstance(several, list) else [given]) for pair in _pairs(one)]
-    whole = given.get("content", given.get("new_source"))  # the latter of a notebook's cell
+    whole = given.get("content", given.get("new_source"))  # `new_source` is the cell of a notebook
     if not pairs and path and isinstance(whole, str):
         pairs = [("", whole)]
     if not pairs or sum(len(old) + len(new) for old, new in pairs) > _MOST:

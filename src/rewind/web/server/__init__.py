@@ -1,1 +1,1 @@
-"""The server: who may talk to it, what it pushes, where work is done."""
+"""The server: who may use it, what it pushes, and where the work is done."""

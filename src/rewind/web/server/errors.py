@@ -7,7 +7,7 @@ import os
 from rewind.errors import CHANGED, LOCKED, NOT_FOUND, USAGE, RewindError
 
 _STATUS = {USAGE: 400, NOT_FOUND: 404, CHANGED: 409, LOCKED: 409}
-# Where the command line's hint names an option that the page does not have.
+# For errors whose hint names an option of the command line.
 _HINTS = {
     "changed-since-plan": "Look at the plan again, then confirm it.",
     "turn-running": "Wait until it is done, or stop it.",
@@ -28,7 +28,7 @@ def body_of(error: RewindError) -> dict[str, str]:
 
 
 def as_rewind_error(error: Exception) -> RewindError:
-    """Whatever went wrong, as one of ours. Nothing of a traceback reaches the page."""
+    """Any exception as a `RewindError`. No traceback reaches the page."""
     if isinstance(error, RewindError):
         return error
     if isinstance(error, OSError):

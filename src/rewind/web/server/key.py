@@ -1,4 +1,4 @@
-"""The key of the page and its port, kept for the next start, so that a page that is open goes on."""
+"""The page's key and port, kept for the next start, so that an open page keeps working."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def new_key() -> str:
 
 
 def remembered(path: str) -> tuple[str, int]:
-    """(key, port); a new key and 0 where there is none that only its owner could have read."""
+    """(key, port), or a new key and 0 if there is no key or others could have read it."""
     try:
         info = os.lstat(path)
         private = stat.S_ISREG(info.st_mode) and not info.st_mode & 0o077 and info.st_uid == os.getuid()
@@ -32,7 +32,7 @@ def remembered(path: str) -> tuple[str, int]:
 
 
 def remember(path: str, key: str, port: int) -> None:
-    """Where it cannot be kept, the next start makes another one."""
+    """Keep them. If that fails, the next start makes a new key."""
     try:
         jsonfile.write(path, {"key": key, "port": port})
     except OSError:

@@ -1,5 +1,5 @@
-"""What a page that follows a session has not been told yet of its last turns: a turn grows block by block,
-and saying all of it each time would be most of what is sent."""
+"""The changes that a page has not been sent yet. A turn grows block by block, and to send all of it each time
+would be most of the traffic."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class UnsentChanges:
-    """For one connection; begun anew whenever it asks to follow a session."""
+    """For one connection. A new one begins whenever the page asks to follow a session."""
 
     def __init__(self, session: str) -> None:
         self.session = session
@@ -21,7 +21,7 @@ class UnsentChanges:
         self._sessions: dict[str, Session] = {}
 
     def session_changes(self, event: SessionUpdated) -> Mapping[str, object]:
-        """`session_updated` with no more of a session than what has changed."""
+        """`session_updated` with only the changed fields of the session."""
         session = event["session"]
         id = session["sessionId"]
         known, self._sessions[id] = self._sessions.get(id), session
@@ -33,8 +33,7 @@ class UnsentChanges:
         return {**page, "turns": turns}
 
     def _since(self, turn: Turn) -> Mapping[str, object]:
-        """The turn; with `blocksFrom`, what has changed of it and the blocks from there on; or that it is the
-        same."""
+        """The turn, or only its changes and the blocks from `blocksFrom` on, or that it is the same."""
         known = self._sent.get(turn["turn"])
         if known == turn:
             return {"turn": turn["turn"], "same": True}

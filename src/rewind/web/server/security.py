@@ -1,7 +1,7 @@
-"""Who may talk to the server: the person who has the token, from our own page, by our own name.
+"""Who may use the server: the person who has the token, from our own page, under our own host name.
 
-A page of another site in the same browser can send requests here: it lacks the cookie (SameSite), its
-`Origin` is another one, and after a DNS rebinding its `Host` is.
+A page of another site in the same browser can send requests here, but it lacks the cookie (SameSite) and has
+another `Origin`, and after a DNS rebinding another `Host`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class AccessMiddleware:
         self._token = token.encode()
         self._hosts = {f"127.0.0.1:{port}".encode(), f"localhost:{port}".encode()}
         self._origins = {b"http://" + host for host in self._hosts}
-        # Cookies of one host go to all its ports: each server has a name of its own.
+        # The cookies of a host go to all of its ports, so each server has a cookie name of its own.
         self.cookie = f"rewind_token_{port}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -62,7 +62,7 @@ class AccessMiddleware:
             await self.app(scope, receive, send)
             return
         await receive()  # the request to connect
-        await send({"type": "websocket.close", "code": 1008, "reason": ""})  # before accepting: a 403
+        await send({"type": "websocket.close", "code": 1008, "reason": ""})  # the client gets a 403
 
     def _is_our_host(self, scope: Scope) -> bool:
         hosts = _headers(scope, b"host")
@@ -119,7 +119,7 @@ in your project, and open what it prints:</p>
 is started again, until <code>ui.json</code> in the state directory is deleted.</p>
 </main></body></html>
 """
-# What that page is drawn with; the same for everybody, and in everybody's copy of Rewind.
+# The files that this page needs. They are the same in every copy of Rewind.
 _DRAWN_WITH = ("/static/icon.svg", "/static/style/base.css", "/static/style/dialogs.css", "/static/theme.js")
 
 

@@ -1,4 +1,4 @@
-"""The WebSocket: requests in, one answer each, and pushes to every open page."""
+"""The WebSocket: requests, one answer to each, and pushes to every open page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from rewind.errors import BadRequest
-from rewind.web.reads.reads import last_turns
+from rewind.web.reads.turns import last_turns
 from rewind.web.server.errors import as_rewind_error, body_of
 from rewind.web.server.news import UnsentChanges
 from rewind.web.server.watch import Watch
@@ -35,10 +35,10 @@ _PAGES = 32
 
 
 class RateLimit:
-    """So many messages in any second, no more."""
+    """Allows a number of messages in any second."""
 
-    def __init__(self, most: int = MOST_A_SECOND) -> None:
-        self._times: deque[float] = deque(maxlen=most)
+    def __init__(self) -> None:
+        self._times: deque[float] = deque(maxlen=MOST_A_SECOND)
 
     def allows(self, now: float) -> bool:
         too_many = len(self._times) == self._times.maxlen and now - self._times[0] < 1.0
@@ -52,10 +52,10 @@ class Hub:
     def __init__(self, runner: JobRunner) -> None:
         self.runner = runner
         self._pages: set[WebSocket] = set()
-        self._followed: dict[WebSocket, UnsentChanges] = {}  # of the session that a page shows
+        self._followed: dict[WebSocket, UnsentChanges] = {}  # for the session that a page shows
         self._watcher: asyncio.Task[None] | None = None
-        # Made in the loop that runs: Python 3.9 wants it so.
-        self._hurry: asyncio.Event | None = None
+        # Made inside the running loop, as Python 3.9 requires.
+        self._look_soon: asyncio.Event | None = None
         self._looked: asyncio.Event | None = None
         self._disk_watch = Watch()
 
@@ -76,16 +76,16 @@ class Hub:
             self._followed.pop(socket, None)
 
     def note_sent(self, answer: Mapping[str, object]) -> None:
-        """A page has read this; what changes of it is pushed."""
+        """Note what a page has read, so that later changes are pushed."""
         says = cast("TellsOfSessions", answer)
         self._disk_watch.note_sent(says.get("sessions") or ([says["session"]] if "session" in says else []))
 
     async def _first_look(self) -> None:
-        """A page reads everything once it is connected. Were the first look later than that, a change between
-        the two would be in neither."""
+        """Wait for the watcher's first look. A page reads everything once it is connected, and a change
+        between that and a later first look would be lost."""
         if self._watcher is None or self._watcher.done() or self._looked is None:
-            self._hurry, self._looked, self._disk_watch = asyncio.Event(), asyncio.Event(), Watch()
-            self._watcher = asyncio.create_task(self._watch(self._disk_watch, self._hurry, self._looked))
+            self._look_soon, self._looked, self._disk_watch = asyncio.Event(), asyncio.Event(), Watch()
+            self._watcher = asyncio.create_task(self._watch(self._disk_watch, self._look_soon, self._looked))
         await self._looked.wait()
 
     async def _talk(self, socket: WebSocket) -> None:
@@ -94,7 +94,7 @@ class Hub:
         try:
             await self._receive(socket, jobs)
         finally:
-            # What was begun is finished; what was not is dropped with its page.
+            # A job that has begun is finished. The others are dropped with their page.
             worker.cancel()
 
     async def _receive(self, socket: WebSocket, jobs: asyncio.Queue[str]) -> None:
@@ -103,9 +103,7 @@ class Hub:
             message = await socket.receive()
             if message["type"] == "websocket.disconnect":
                 return
-            text = message.get("text")
-            if text is None:
-                text = ""  # a binary message is no JSON of ours
+            text = message.get("text") or ""  # a binary message is not JSON, and is refused as such
             if len(text) > MOST_BYTES:
                 await socket.close(_TOO_BIG)
                 return
@@ -120,8 +118,8 @@ class Hub:
             if answer["event"] == FOLLOWING:
                 self._followed[socket] = UnsentChanges(cast("Following", answer)["sessionId"])
             await _send(socket, answer)
-            if self._hurry:
-                self._hurry.set()
+            if self._look_soon:
+                self._look_soon.set()
 
     async def answer(self, text: str) -> Mapping[str, object]:
         request_id: object = None
@@ -138,40 +136,36 @@ class Hub:
         except Exception as error:
             return {"event": "error", **body_of(as_rewind_error(error)), "requestId": request_id}
 
-    async def _watch(self, watch: Watch, hurry: asyncio.Event, looked: asyncio.Event) -> None:
+    async def _watch(self, watch: Watch, look_soon: asyncio.Event, looked: asyncio.Event) -> None:
         while self._pages:
             try:
                 events = await self.runner.run(watch.look)
             except Exception:
-                events = []  # something may be gone for a moment; the next look tells
+                events = []  # something may be missing for a moment; the next look reports it
             looked.set()
             for event in events:
                 await self._tell_all(event)
             try:
-                await asyncio.wait_for(hurry.wait(), _INTERVAL)
+                await asyncio.wait_for(look_soon.wait(), _INTERVAL)
             except asyncio.TimeoutError:
                 pass
-            hurry.clear()
+            look_soon.clear()
 
     async def _tell_all(self, event: Push) -> None:
-        last: dict[str, TurnPage | None] = {}  # the last turns of sessions, read once for all who follow them
+        last: dict[str, TurnPage | None] = {}  # the last turns of sessions, read once for all pages
         for socket in list(self._pages):
             unsent = self._followed.get(socket)
             message = await self._message_for(event, unsent, last) if unsent else event
             try:
                 await asyncio.wait_for(_send(socket, message), _PATIENCE)
             except Exception:
-                self._pages.discard(socket)  # it does not listen or is gone, and others wait
+                self._pages.discard(socket)  # it is gone or does not listen, and others are waiting
 
     async def _message_for(self, event: Push, unsent: UnsentChanges,
                            last: dict[str, TurnPage | None]) -> Mapping[str, object]:
+        """The event with what was added to the session that a page follows, so that the page need not ask."""
         if event["event"] == "session_updated":
             return unsent.session_changes(event)
-        return await self._with_turns(event, unsent, last)
-
-    async def _with_turns(self, event: Push, unsent: UnsentChanges,
-                          last: dict[str, TurnPage | None]) -> Mapping[str, object]:
-        """A page that follows a session need not ask for what was added to it."""
         session = unsent.session
         about = event["event"] == "checkpoints_changed" or (
             event["event"] == "turns_added" and event["sessionId"] == session)
@@ -181,7 +175,7 @@ class Hub:
             try:
                 last[session] = await self.runner.run(lambda controller: last_turns(controller, session))
             except Exception:
-                last[session] = None  # then the page asks, and is told why
+                last[session] = None  # the page then asks, and gets the error
         page = last[session]
         return {**event, "page": unsent.page_changes(page)} if page else event
 
@@ -202,4 +196,4 @@ async def _send(socket: WebSocket, message: Mapping[str, object]) -> None:
     try:
         await socket.send_text(json.dumps(message, separators=(",", ":")))
     except (RuntimeError, WebSocketDisconnect):
-        pass  # it closed meanwhile
+        pass  # it was closed meanwhile

@@ -1,22 +1,22 @@
-"""Looks now and then whether something changed on the disk, and says what, for open pages to show it."""
+"""Looks for changes on the disk from time to time, so that open pages show them."""
 
 from __future__ import annotations
 
-import os
 import threading
 from typing import TYPE_CHECKING
 
 from rewind.controller import Controller
 from rewind.errors import RewindError
+from rewind.files import stamp_of
 from rewind.web.reads import shapes
-from rewind.web.reads.reads import interrupted, project
+from rewind.web.reads.project import interrupted, project
 
 if TYPE_CHECKING:
     from rewind.web.reads.parts import Session
     from rewind.web.writes.answers import ProjectRead, Push
 
 _PROJECT_FILES = ("operations.jsonl", "config.json")
-_BRANCH_FILES = ("branches.json", "operations.jsonl", "config.json")  # all that a session is shown by
+_BRANCH_FILES = ("branches.json", "operations.jsonl", "config.json")  # what the list of sessions depends on
 
 
 class WatchedState:
@@ -28,28 +28,20 @@ class WatchedState:
         for file, life in controller.session_files():
             self.sessions[file.session_id] = file.size, file.modified
             self.alive[file.session_id] = life
-        self.branches = [_stamp(controller.project.path(name)) for name in _BRANCH_FILES]
+        self.branches = [stamp_of(controller.project.path(name)) for name in _BRANCH_FILES]
         self.checkpoints = controller.extent()
-        self.project = [_stamp(controller.project.path(name)) for name in _PROJECT_FILES]
-        self.project.append(_stamp(controller.project.own("session.json")))
-        # A process that is killed changes no file any more, but lets go of the lock.
+        self.project = [stamp_of(controller.project.path(name)) for name in _PROJECT_FILES]
+        self.project.append(stamp_of(controller.project.own("session.json")))
+        # A process that is killed changes no file, but releases the lock.
         self.interrupted = interrupted(controller) is not None
 
 
 def _project(controller: Controller) -> ProjectRead:
-    """So that a page need not ask; where it cannot be read, the page that asks is told why."""
+    """The project, so that the page need not ask. If it cannot be read, the page asks and gets the error."""
     try:
         return {"project": project(controller)}
     except RewindError:
         return {}
-
-
-def _stamp(path: str) -> tuple[int, int, int]:
-    try:
-        info = os.stat(path)
-    except OSError:
-        return 0, 0, 0
-    return info.st_size, info.st_mtime_ns, info.st_ino
 
 
 class Watch:
@@ -61,7 +53,7 @@ class Watch:
         self._telling = threading.Lock()
 
     def note_sent(self, sessions: list[Session]) -> None:
-        """What a page was told between two looks may be over by the second, which then sees no change."""
+        """Note what a page was sent between two looks: if it is over by the second look, that is a change."""
         with self._telling:
             self._sent.update({one["sessionId"]: (one["running"], one["busy"]) for one in sessions})
 
@@ -73,7 +65,7 @@ class Watch:
             before.alive.update(sent)
         events = self._since(controller, before, now) if before else []
         self.note_sent([event["session"] for event in events if event["event"] == "session_updated"])
-        self._last = now  # not before: what a failed look did not tell, the next one does
+        self._last = now  # only here: if this look fails, the next one reports its changes
         return events
 
     def _since(self, controller: Controller, before: WatchedState, now: WatchedState) -> list[Push]:
@@ -98,7 +90,7 @@ class Watch:
             except RewindError:
                 continue
             if now.sessions[info.session_id] != before.sessions[info.session_id]:
-                # Also while the last turn grows: a page that shows it reads it again.
+                # This is also pushed while the last turn grows, so that a page that shows it reads it again.
                 events.append({"event": "turns_added", "sessionId": info.session_id,
                                "total": len(info.turns)})
         return events

@@ -1,4 +1,4 @@
-"""Where the work is done: in a thread, with a controller of its own, as SQLite connections stay in theirs."""
+"""Runs each job in a thread with its own controller, because SQLite connections belong to one thread."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rewind.errors import RewindError
 
 T = TypeVar("T")
 
-_AT_ONCE = 4  # pages of long turns take memory: so many at a time
+_AT_ONCE = 4  # jobs; pages of long turns take much memory
 
 
 class JobRunner:
@@ -39,7 +39,7 @@ class JobRunner:
                 self._changed.notify_all()
 
     def finish(self, wait: float = 60.0) -> None:
-        """Wait for what is being done: a restore is not left half done because the server ends."""
+        """Wait for running jobs, so that the server does not end in the middle of a restore."""
         with self._changed:
             self._changed.wait_for(lambda: not self._running, wait)
 
@@ -56,6 +56,6 @@ class JobRunner:
             controller.close()
 
     async def run(self, job: Callable[[Controller], T]) -> T:
-        if self._limit is None:  # belongs to the loop that runs now
+        if self._limit is None:  # it belongs to the running loop
             self._limit = anyio.CapacityLimiter(_AT_ONCE)
         return await anyio.to_thread.run_sync(self.run_here, job, limiter=self._limit)

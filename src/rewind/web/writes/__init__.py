@@ -1,1 +1,1 @@
-"""What the page changes: planned, confirmed, one at a time."""
+"""What the page changes: each change is planned, confirmed and then made."""

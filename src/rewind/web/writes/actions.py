@@ -1,4 +1,4 @@
-"""What the page asks for over the WebSocket: each action by its name, with checked fields."""
+"""The actions that the page asks for over the WebSocket, each with its checked fields."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FOLLOWING = "following"
 
 
 def follow(controller: Controller, request: Request) -> answers.Following:
-    """From now on the pushes of this connection hold what is added to the session."""
+    """From now on, the pushes of this connection contain what is added to the session."""
     return {"event": FOLLOWING, "sessionId": request.session(controller)}
 
 
@@ -100,15 +100,15 @@ def restore_checkpoint(controller: Controller, request: Request) -> answers.Rest
 
 
 def revert_turn(controller: Controller, request: Request) -> answers.Reverted:
-    """What one turn did is taken back; everything later stays."""
+    """Take back what one turn did. Everything later stays."""
     how = request.choice("how", HOW)
     target = revert_target(request.session(controller), request.number("turn"), how,
-                           named_paths(request.paths(), ()))
+                           named_paths(request.paths()))
     return {"event": "reverted", **reverted(controller.go(target, "code", digest=request.stamp()))}
 
 
 def bring_back(controller: Controller, request: Request) -> answers.Restored:
-    """Hunks of one file as they were at the first of two points; what else changed in it stays."""
+    """Bring back hunks of one file as they were at the first of two points. Its other changes stay."""
     how = request.choice("how", HUNK_HOW)
     ends = request.checkpoint("from"), request.checkpoint_or_now("to")
     target = hunk_target(controller, ends, request.text("path", longest=4096), request.texts("hunks"),

@@ -1,5 +1,5 @@
-"""What is answered to each action, and what is pushed: the second half of `docs/web-api.md`. For types alone:
-nothing loads this file."""
+"""The answers to actions, and the pushes, as in the second half of `docs/web-api.md`. Only types: nothing
+loads this file."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ Answer = Union[Following, SessionCreated, FastForwarded, SessionUpdated, Branche
 
 
 class TellsOfSessions(TypedDict, total=False):
-    """What tells of sessions, as a page may have just learned it."""
+    """An answer from which a page may have learned about sessions."""
 
     sessions: list[Session]
     session: Session

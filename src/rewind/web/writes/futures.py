@@ -1,7 +1,7 @@
-"""Forks with a directory of their own: read, compared, brought home and taken away from the page.
+"""Forks with a directory of their own: the page lists, compares, adopts and removes them.
 
-No command is ever run from here: `rewind forks compare --run` executes what an agent wrote, and that is for a
-person at a terminal to start. The page shows how the last one ended and the command to copy.
+No command is run from here: `rewind forks compare --run` executes what an agent wrote, and only a person at a
+terminal may start that. The page shows how the last run ended, and the command to copy.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rewind.web.reads.answers import Lanes
     from rewind.web.writes import answers
 
-_MOST = 3  # side by side
+_MOST = 3  # forks side by side
 _MOST_FILES = 2000
 
 
@@ -35,7 +35,7 @@ def _lane(controller: Controller, lane: Lane) -> JsonObject:
 
 
 def _named(lanes: list[Lane], name: str) -> Lane:
-    """By its whole name: what else `rewind forks` takes is not for a page."""
+    """The page has to give the whole name; `rewind forks` also accepts other ways to name a fork."""
     found = next((lane for lane in lanes if lane.name == name), None)
     if found is None:
         raise FutureNotFound(name=name[:100])
@@ -47,7 +47,7 @@ def _wanted(controller: Controller, request: Request) -> Lane:
 
 
 def compare_lanes(controller: Controller, request: Request) -> answers.LanesCompared:
-    """What was not saved there yet is saved first, as the command does, so this is no read."""
+    """Unsaved work in the forks is saved first, as the command does, so this is not a GET request."""
     names = request.texts("names")
     if not 2 <= len(set(names)) == len(names) <= _MOST:
         raise BadRequest(f"names are those of 2 to {_MOST} forks.")
@@ -59,7 +59,7 @@ def compare_lanes(controller: Controller, request: Request) -> answers.LanesComp
 
 
 def plan_adopt(controller: Controller, request: Request) -> answers.AdoptPlanned:
-    """Saves what is there, then tells what would happen here."""
+    """Saves the work in the fork, then tells what adopting it would do here."""
     lane, how = _wanted(controller, request), request.choice("how", HOW)
     controller.save_lane(lane)
     plan = controller.plan(Adopted(lane.name, how), "both")
@@ -77,7 +77,7 @@ def adopt_lane(controller: Controller, request: Request) -> answers.LaneAdopted:
 
 
 def remove_lane(controller: Controller, request: Request) -> answers.LaneNamed:
-    """Never by force: what would be lost for good is a matter for the command line."""
+    """Never with force: work that would be lost can only be removed from the command line."""
     lane = _wanted(controller, request)
     controller.remove_lane(lane)
     return {"event": "lane_removed", "name": lane.name}

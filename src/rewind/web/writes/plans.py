@@ -1,4 +1,4 @@
-"""What would happen, for a dialog to show; its stamp tells later whether the same would still happen."""
+"""Plans for dialogs to show. The stamp of a plan tells later whether the same would still happen."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 HUNK_HOW = ("", "markers", "theirs")
 
+
 def turn_plan(controller: Controller, query: Query) -> parts.TurnPlan:
     both = query.choice("mode", ("chat", "both")) == "both"
     session, turn = query.session, query.number("turn", 0, low=1)
@@ -35,12 +36,12 @@ def turn_plan(controller: Controller, query: Query) -> parts.TurnPlan:
 
 
 def turn_target(session: str, turn: int) -> Target:
-    """The page keeps the turn that is rewound to."""
+    """On the page, rewinding to a turn keeps that turn."""
     return AtTurn(session, turn, after=True)
 
 
 def _shape(plan: Plan, *, merged: bool = False) -> parts.Plan:
-    """One for every action that goes back, as for every command. What is merged is no checkpoint yet."""
+    """The same shape for every action that goes back. `merged`: the result is no checkpoint yet."""
     at = None if merged else plan.record
     code: parts.PlanCode | None = None
     if at:
@@ -76,9 +77,7 @@ def checkpoint_plan(controller: Controller, query: Query) -> parts.Plan:
 
 
 def checkpoint_target(controller: Controller, name: str, texts: list[str]) -> Target:
-    escaped = any("\\" in text for text in texts)
-    return AtCheckpoint(name, named_paths(texts, planned_paths(controller, AtCheckpoint(name))
-                                          if escaped else ()))
+    return AtCheckpoint(name, named_paths(texts, lambda: planned_paths(controller, AtCheckpoint(name))))
 
 
 def undo_plan(controller: Controller, query: Query) -> parts.StepPlan:
@@ -90,7 +89,7 @@ def redo_plan(controller: Controller, query: Query) -> parts.StepPlan:
 
 
 def _step_plan(controller: Controller, op: Operation | None, target: Target) -> parts.StepPlan:
-    """What would happen, and which operation that is about."""
+    """What would happen, and which operation would be undone or redone."""
     return {**_shape(controller.plan(target)), "operation": op.id if op else None,
             "text": controller.describe(op) if op else ""}
 
@@ -100,7 +99,7 @@ def forward_plan(controller: Controller, query: Query) -> parts.Plan:
 
 
 def hunk_plan(controller: Controller, query: Query) -> parts.Plan:
-    ends = query.a_checkpoint(query.text("from", 100)), query.checkpoint_or_now("to")
+    ends = query.checkpoint_named(query.text("from", 100)), query.checkpoint_or_now("to")
     how = query.choice("how", HUNK_HOW)
     target = hunk_target(controller, ends, query.text("path", 4096), query.texts("hunk", 100), how=how)
     return _shape(controller.plan(target, "code"), merged=True)

@@ -1,4 +1,4 @@
-"""What a message of the page says, checked before anything is done with it."""
+"""The fields of a message from the page, checked before they are used."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LONGEST_TEXT = 2000
 
 @dataclass(frozen=True)
 class Request:
-    """The fields of a message. What is not of its kind is refused."""
+    """A field of the wrong type is refused."""
 
     data: JsonObject
 
@@ -30,7 +30,7 @@ class Request:
         return found
 
     def choice(self, key: str, choices: tuple[str, ...]) -> str:
-        """The first of them where nothing is said."""
+        """The first of the choices if the field is missing."""
         found = self.text(key) or choices[0]
         if found not in choices:
             *others, last = filter(None, choices)
@@ -47,7 +47,7 @@ class Request:
         return [_session(controller, one) for one in found]
 
     def checkpoint_or_now(self, key: str) -> str | None:
-        """None is now."""
+        """None stands for now."""
         return None if self.data.get(key, "now") == "now" else self.checkpoint(key)
 
     def checkpoint(self, key: str = "name") -> str:
@@ -57,7 +57,7 @@ class Request:
         return found
 
     def stamp(self) -> str:
-        """Of the plan that the person has seen; a client that shows none sends none."""
+        """The stamp of the plan that the person has seen; empty from a client that shows no plan."""
         return self.text("stamp", longest=100)
 
     def number(self, key: str) -> int:
@@ -83,7 +83,7 @@ class Request:
 
 
 def _session(controller: Controller, id: object) -> str:
-    """Only sessions of this project, and only by their full id."""
+    """Only sessions of this project are accepted, and only by their full id."""
     if not isinstance(id, str) or not is_session_id(id):
         raise SessionNotFound(name=str(id)[:50])
     return controller.session_file(id).session_id

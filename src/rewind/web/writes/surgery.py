@@ -1,4 +1,4 @@
-"""Taking one turn back: the plan with its conflicts, one file of it line by line, and what was done."""
+"""Taking back one turn: the plan with its conflicts, one of its files line by line, and the outcome."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def revert_plan(controller: Controller, query: Query) -> parts.RevertPlan:
     """What would change, what is in conflict and with which lines, and what stays."""
     session = controller.session_file(query.session).session_id
     turn, how = query.number("turn", 0, low=1), query.choice("how", HOW)
-    paths = named_paths(query.texts("path", 4096), ())
+    paths = named_paths(query.texts("path", 4096))
     plan = controller.plan(revert_target(session, turn, how, paths), "code")
     return {"turn": turn, "how": how, "about": plan.about, **merge_shape(controller, plan)}
 
 
 def merge_shape(controller: Controller, plan: Plan) -> parts.MergePlan:
-    """Conflicts are told apart from what merely stays."""
+    """Conflicts are listed apart from files that are only kept."""
     code = plan.code
     conflicts = code.conflicts if code else []
     kept = [one for one in code.kept if not one.conflict] if code else []
@@ -62,7 +62,7 @@ def _place(controller: Controller, path: bytes, first: int, count: int, with_lin
 
 
 def _lines(controller: Controller, path: bytes, first: int, count: int) -> parts.PlaceLines:
-    """What is there now, and who wrote it: that is what the turn cannot be taken back without."""
+    """The lines that are there now, and who wrote them: they conflict with taking back the turn."""
     if not count:
         return {"lines": [], "by": []}
     try:
@@ -75,7 +75,7 @@ def _lines(controller: Controller, path: bytes, first: int, count: int) -> parts
 
 
 def revert_file(controller: Controller, query: Query) -> parts.FileLines:
-    """One file of the plan, from how it is now to how it would be."""
+    """One file of the plan: the difference between how it is now and how it would be."""
     session = controller.session_file(query.session).session_id
     text, turn = query.text("path", 4096), query.number("turn", 0, low=1)
     target = revert_target(session, turn, query.choice("how", HOW))
@@ -86,5 +86,5 @@ def revert_file(controller: Controller, query: Query) -> parts.FileLines:
 
 
 def reverted(done: Outcome) -> answers.MergeOutcome:
-    """`operation` is null where nothing was done: there was nothing to do, or there are conflicts."""
+    """`operation` is null if nothing was done, because there was nothing to do or there are conflicts."""
     return {**shapes.outcome(done), "about": done.about, "note": done.for_agent or None}

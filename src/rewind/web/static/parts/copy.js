@@ -1,4 +1,4 @@
-// Copy to the clipboard, and say that it was done.
+// Copy to the clipboard, and say whether it was done.
 
 import {h, fill} from '../core/element.js';
 import {icon} from './icons.js';
@@ -10,17 +10,22 @@ export function copyButton(text, label, spec = 'icon-button') {
   const node = h(`button.${spec}.copy`, {'aria-label': label, title: label}, shown(false));
   node.addEventListener('click', async event => {
     event.stopPropagation();
-    if (!(await copyText(typeof text === 'function' ? text() : text)))
-      return say('The browser did not allow copying. Select the text instead.', {kind: 'error'});
+    if (!(await copyText(typeof text === 'function' ? text() : text))) return;
     fill(node, shown(true));
     announce('Copied.');
     setTimeout(() => fill(node, shown(false)), 1600);
-    return undefined;
   });
   return node;
 }
 
+/** Whether it was copied; if not, the page says so. */
 export async function copyText(text) {
+  const done = await copied(text);
+  if (!done) say('The browser did not allow copying. Select the text instead.', {kind: 'error'});
+  return done;
+}
+
+async function copied(text) {
   try {
     await navigator.clipboard.writeText(text);
     return true;

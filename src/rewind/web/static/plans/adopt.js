@@ -1,12 +1,10 @@
 // Bringing a fork home: the plan, its conflicts, and the session that goes on here.
 
-import {h, listOf} from '../core/element.js';
+import {h} from '../core/element.js';
 import {wire} from '../core/api.js';
 import {state} from '../core/state.js';
-import {plural} from '../core/format.js';
-import {notice} from '../parts/states.js';
 import {pathText} from '../code/diff.js';
-import {codePlan, planLine, planNotes} from './plan_parts.js';
+import {codePlan, conflictNotice, planLine, planNotes} from './plan_parts.js';
 import {changes, isSettled, openPlan, said} from './plan_dialog.js';
 import {openUndo} from './restore.js';
 
@@ -41,15 +39,11 @@ export function openAdopt({name}, done = () => {}) {
 }
 
 function shown(plan) {
-  if (plan.conflicts.length) return conflicts(plan.conflicts);
+  if (plan.conflicts.length)
+    return conflictNotice(plan.conflicts, 'The project changed the same lines.', one => [
+      pathText(one.path),
+      h('small.muted', one.text),
+    ]);
   if (changes(plan)) return codePlan(plan, null);
   return planLine('check', 'The files here already contain all of it.');
-}
-
-function conflicts(found) {
-  return notice('warning', [
-    h('strong', `${plural(found.length, 'file is', 'files are')} in conflict, so nothing is written yet. `),
-    'The project changed the same lines. Choose what to do, or cancel.',
-    listOf('ul.clashes', found, one => [pathText(one.path), h('small.muted', one.text)]),
-  ]);
 }

@@ -64,11 +64,7 @@ function closePanel() {
 /** One key copies the command. */
 export function copyResume() {
   if (!toResume) return false;
-  copyText(toResume).then(done =>
-    say(done ? 'The command is copied.' : 'The browser did not allow copying.', {
-      kind: done ? 'done' : 'error',
-    }),
-  );
+  copyText(toResume).then(done => done && say('The command is copied.'));
   return true;
 }
 

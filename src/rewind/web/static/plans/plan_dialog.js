@@ -9,10 +9,10 @@ import {whyRefused} from './plan_parts.js';
 import {showPanel} from './panel.js';
 
 /**
- * `lead(plan)` and `text`: what stands on top; `load(how)`: makes the plan; `parts(plan, how, choose)`: draws
- * it; `above(plan)` and `below`: what comes before and after; `ready(plan)`: whether it can be carried out.
- * `how`: the way that is chosen at first, `choice(choose)`: draws the ways; or `ways`: those to settle a
- * conflict, each [value, label, meaning], drawn once there is one. `run(stamp, how)`, then `done(answer)`.
+ * `lead(plan)` and `text`: what stands on top; `load(how)`: makes the plan; `parts(plan, how)`: draws it;
+ * `above(plan)` and `below`: what comes before and after; `ready(plan)`: whether it can be carried out. `how`: the
+ * way that is chosen at first, `choice(choose)`: draws the ways; or `ways`: those to settle a conflict, each
+ * [value, label, meaning], drawn below `legend` once there is one. `run(stamp, how)`, then `done(answer)`.
  */
 export function openPlan({
   title,
@@ -24,6 +24,7 @@ export function openPlan({
   how = '',
   choice = null,
   ways = [],
+  legend = 'In a conflict',
   load,
   above = () => null,
   parts,
@@ -69,10 +70,10 @@ export function openPlan({
 
   function draw() {
     const unsettled = plan.conflicts?.length || plan.settled?.length;
-    if (ways.length && unsettled && !chosen.firstChild) fill(chosen, settling(ways, choose));
+    if (ways.length && unsettled && !chosen.firstChild) fill(chosen, settling(ways, legend, choose));
     if (first) fill(first, lead(plan));
     fill(clashes, above(plan));
-    fill(place, parts(plan, how, choose));
+    fill(place, parts(plan, how));
     act.disabled = !ready(plan);
     if (!act.disabled && !body.contains(document.activeElement)) act.focus();
   }
@@ -99,16 +100,16 @@ export function openPlan({
 }
 
 /** Shown once there is a conflict; the plan is made anew for what is chosen. */
-function settling(ways, choose) {
+function settling(ways, legend, choose) {
   const name = freshId('how');
   return h(
     'fieldset.ways',
-    h('legend', 'In a conflict'),
+    h('legend', legend),
     ways.map(([value, label, meaning]) =>
       h(
         'label.way',
         h('input', {type: 'radio', name, value, onchange: () => choose(value)}),
-        h('span', label, h('small.muted', meaning)),
+        h('span', label, meaning ? h('small.muted', meaning) : null),
       ),
     ),
   );

@@ -81,6 +81,15 @@ function list(plan, kind, spec, point) {
   );
 }
 
+/** Files in conflict; `item` draws one of them. */
+export function conflictNotice(files, reason, item) {
+  return notice('warning', [
+    h('strong', `${plural(files.length, 'file is', 'files are')} in conflict, so nothing is written yet. `),
+    `${reason} Choose what to do, or cancel.`,
+    listOf('ul.clashes', files, item),
+  ]);
+}
+
 /** What to say when a plan was not carried out; `changed`: because it would be another one now. */
 export function whyRefused(error, changed) {
   return notice(

@@ -28,7 +28,12 @@ export function openRestore(point, paths, done) {
   });
 }
 
-/** Lines of one file as they were; `preview()` draws them. Where they changed since, a person says how. */
+const WAYS = [
+  ['markers', 'Write both, between conflict markers'],
+  ['theirs', 'Take the old lines'],
+];
+
+/** Lines of one file as they were; `preview()` draws them. If they changed since, the person chooses how. */
 export function openHunk({from, to, path, hunk, label}, when, preview) {
   const asked = how => ({from, to, path, how: how || undefined});
   return openPlan({
@@ -36,11 +41,9 @@ export function openHunk({from, to, path, hunk, label}, when, preview) {
     lead: () => `These lines become what they were ${when}. What else changed in the file stays.`,
     label: 'Bring back',
     load: how => api.hunkPlan({...asked(how), hunk}),
-    parts: (plan, how, choose) => [
-      preview(),
-      plan.conflicts.length || how ? settle(how, choose) : null,
-      planNotes(plan),
-    ],
+    ways: WAYS,
+    legend: h('strong', 'These lines changed again since. Choose what to do:'),
+    parts: plan => [preview(), planNotes(plan)],
     ready: plan => !plan.conflicts.length,
     run: (stamp, how) => wire.request('bring_back', {...asked(how), hunks: [hunk], label, stamp}),
     done: answer => {
@@ -51,26 +54,7 @@ export function openHunk({from, to, path, hunk, label}, when, preview) {
   });
 }
 
-const SETTLED = [
-  ['markers', 'Write both, between conflict markers'],
-  ['theirs', 'Take the old lines'],
-];
-
-function settle(how, choose) {
-  const radio = ([value, label]) =>
-    h(
-      'label.check',
-      h('input', {type: 'radio', name: 'how', value, checked: how === value, onchange: () => choose(value)}),
-      h('span', label),
-    );
-  return h(
-    'fieldset.settle',
-    h('legend', h('strong', 'These lines changed again since. Choose what to do:')),
-    SETTLED.map(radio),
-  );
-}
-
-/** Undo the last operation, once its plan was seen. */
+/** Undo the last operation, after its plan was shown. */
 export function openUndo(done) {
   return openPlan({
     title: 'Undo the last operation?',
@@ -86,7 +70,7 @@ export function openUndo(done) {
   });
 }
 
-/** Take the last undo back, once its plan was seen. */
+/** Take back the last undo, after its plan was shown. */
 export function openRedo(done) {
   return openPlan({
     title: 'Redo?',
@@ -102,13 +86,15 @@ export function openRedo(done) {
   });
 }
 
-/** By a key or a button of the bar: the newest step, if there is one. */
+/** By a key or a button of the bar: undo or redo the newest step, if there is one. */
 export function openStep(step) {
-  const about = step === 'undo' ? state.project?.canUndo : state.project?.canRedo;
-  if (!about)
-    return say(step === 'undo' ? 'There is nothing to undo.' : 'There is nothing to redo.', {kind: 'info'});
-  const read = () => state.loadSessions();
-  return step === 'undo' ? openUndo(read) : openRedo(read);
+  const [about, open] = {
+    undo: [state.project?.canUndo, openUndo],
+    redo: [state.project?.canRedo, openRedo],
+  }[step];
+  return about
+    ? open(() => state.loadSessions())
+    : say(`There is nothing to ${step}.`, {kind: 'info'});
 }
 
 /** The checkpoint is named above; its files can be looked at. */

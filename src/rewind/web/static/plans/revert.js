@@ -2,11 +2,10 @@
 
 import {h, listOf} from '../core/element.js';
 import {api, wire} from '../core/api.js';
-import {oneLine, plural} from '../core/format.js';
-import {notice} from '../parts/states.js';
+import {oneLine} from '../core/format.js';
 import {openLines, pathText} from '../code/diff.js';
 import {authorWords} from '../files/blame.js';
-import {codePlan, planLine, planNotes} from './plan_parts.js';
+import {codePlan, conflictNotice, planLine, planNotes} from './plan_parts.js';
 import {changes, isSettled, openPlan, said} from './plan_dialog.js';
 import {openUndo} from './restore.js';
 
@@ -61,12 +60,9 @@ function nothing(plan) {
 
 function conflicts(plan, session) {
   const own = run => run.sessionId === session.sessionId && run.turn === plan.turn;
-  const n = plan.conflicts.length;
-  return notice('warning', [
-    h('strong', `${plural(n, 'file is', 'files are')} in conflict, so nothing is written yet. `),
-    'Something else has changed the same lines since. Choose what to do, or cancel.',
-    listOf('ul.clashes', plan.conflicts, one => clash(one, own)),
-  ]);
+  return conflictNotice(plan.conflicts, 'Something else has changed the same lines since.', one =>
+    clash(one, own),
+  );
 }
 
 /** `own` tells what the turn itself wrote: that is no reason for the conflict. */

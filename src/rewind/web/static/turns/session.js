@@ -445,11 +445,7 @@ export class SessionView extends View {
         null,
         {
           label: 'Copy the prompt',
-          run: () =>
-            navigator.clipboard?.writeText(turn.prompt).then(
-              () => say('Copied.'),
-              () => say('The browser did not allow copying.', {kind: 'error'}),
-            ),
+          run: () => copyText(turn.prompt).then(done => done && say('Copied.')),
         },
       ],
       {...place, label: `Turn ${turn.turn}`},

@@ -7,7 +7,7 @@ import {changeNodes, changesOf, changeWords, durationNode, failureNode} from './
 import {prose} from '../code/text.js';
 import {folded} from '../parts/fold.js';
 import {showBlock} from './tool.js';
-import {ICONS, runFold, runsOf} from './worklog.js';
+import {iconOf, runFold, runsOf} from './worklog.js';
 import {digest} from '../core/renew.js';
 import {counts, pathText, statusLetter} from '../code/diff.js';
 
@@ -157,7 +157,7 @@ function toolLine(item) {
       ? null
       : h('span.outcome', 'no result yet');
   return [
-    icon(ICONS[item.about] || 'tool'),
+    icon(iconOf(item.about)),
     h('span.fold-name', item.name),
     h('code.clip', {title: oneLine(item.summary, 300)}, oneLine(inProject(item.summary), 160)),
     outcome,

@@ -5,26 +5,21 @@ import {folded} from '../parts/fold.js';
 import {plural} from '../core/format.js';
 
 const MANY = 3; // from here on steps fold into one line
-const NAMES = {
-  read: ['read', 'reads'],
-  edit: ['edit', 'edits'],
-  run: ['command', 'commands'],
-  search: ['search', 'searches'],
-  todo: ['plan', 'plans'],
-  agent: ['subagent', 'subagents'],
-  web: ['look-up', 'look-ups'],
-  other: ['other', 'others'],
+/** Kinds of tools: [icon, one of them, several of them]. */
+const KINDS = {
+  read: ['read', 'read'],
+  edit: ['edit', 'edit'],
+  run: ['terminal', 'command'],
+  search: ['search', 'search', 'searches'],
+  todo: ['list', 'plan'],
+  agent: ['agent', 'subagent'],
+  web: ['globe', 'look-up'],
+  other: ['tool', 'other'],
 };
-export const ICONS = {
-  read: 'read',
-  edit: 'edit',
-  run: 'terminal',
-  search: 'search',
-  todo: 'list',
-  agent: 'agent',
-  web: 'globe',
-  other: 'tool',
-};
+
+export function iconOf(kind) {
+  return (KINDS[kind] || KINDS.other)[0];
+}
 
 /** [{blocks: [[block, index]…], run}] in order; `run` where they are steps that fold. */
 export function runsOf(blocks) {
@@ -41,9 +36,9 @@ export function runsOf(blocks) {
 export function stepWords(blocks) {
   const count = {};
   for (const [block] of blocks) if (block.kind === 'tool') count[block.about] = (count[block.about] || 0) + 1;
-  const kinds = Object.entries(NAMES)
+  const kinds = Object.entries(KINDS)
     .filter(([kind]) => count[kind])
-    .map(([kind, [one, many]]) => plural(count[kind], one, many));
+    .map(([kind, [, one, many]]) => plural(count[kind], one, many));
   const failed = blocks.filter(([block]) => block.isError).length;
   const words = [...kinds, failed ? `${failed} failed` : ''].filter(Boolean).join(', ');
   return {steps: plural(blocks.length, 'step'), words, failed};
