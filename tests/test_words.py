@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 import pytest
 
 from rewind import words
@@ -54,3 +56,14 @@ def test_every_reason_of_a_tree_that_a_person_may_meet_has_words() -> None:
     shared = {Reasons.SECRET, Reasons.LINK_OUT, Reasons.NOT_SHARED}  # told by `rewind share` itself
     reasons = {value for name, value in vars(Reasons).items() if name.isupper()} - shared
     assert not [reason for reason in reasons if words.explain(reason.decode()) == reason.decode()]
+
+
+def test_an_error_of_the_system_names_the_file_and_says_what_to_do() -> None:
+    full = OSError(errno.ENOSPC, "No space left on device", b"/store/objects.db")
+    assert words.explain_os_error(full) == (
+        "No space left on device: /store/objects.db",
+        "Free some space, then try again. Nothing that was saved before is lost.")
+    assert words.explain_os_error(OSError("database or disk is full"))[1].startswith("Free some space")
+    # After a call about a descriptor, Python gives its number as the name.
+    assert words.explain_os_error(OSError(errno.EIO, "Input/output error", 7)) == (
+        "Input/output error", "Try again. If the error persists, run `rewind validate`.")

@@ -165,3 +165,20 @@ def is_large_deletion(changes: Mapping[str, Any]) -> bool:
         return False
     come = sum(file["status"] == "added" for file in files)
     return not come or (gone >= _MANY_FILES and gone > 3 * come)
+
+
+def explain_os_error(error: OSError) -> tuple[str, str]:
+    """What went wrong and with which file, and what to do next."""
+    import errno
+
+    what = error.strerror or str(error)
+    named = isinstance(error.filename, (str, bytes)) and error.filename
+    code = errno.ENOSPC if "disk is full" in what else error.errno  # SQLite gives no number
+    hints = {
+        errno.ENOSPC: "Free some space, then try again. Nothing that was saved before is lost.",
+        errno.EDQUOT: "Your disk quota is used up; free some space, then try again.",
+        errno.EACCES: "Check the permissions, then try again.",
+        errno.EROFS: "The file system is mounted read-only.",
+    }
+    hint = hints.get(code or 0, "Try again. If the error persists, run `rewind validate`.")
+    return f"{what}: {os.fsdecode(error.filename)}" if named else what, hint

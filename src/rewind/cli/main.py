@@ -140,20 +140,10 @@ def _with_exit_code(exit_code: int, error: RewindError) -> RewindError:
 
 
 def _from_os(error: OSError) -> RewindError:
-    import errno
+    from rewind.words import explain_os_error
 
-    what = error.strerror or str(error)
-    where = f": {os.fsdecode(error.filename)}" if error.filename else ""
-    hints = {
-        errno.ENOSPC: "Free some space, then try again. Nothing that was saved before is lost.",
-        errno.EDQUOT: "Your disk quota is used up; free some space, then try again.",
-        errno.EACCES: "Check the permissions, then try again.",
-        errno.EROFS: "The file system is mounted read-only.",
-    }
-    if "disk is full" in what:
-        error.errno = errno.ENOSPC
-    hint = hints.get(error.errno or 0, "Try again. If the error persists, run `rewind validate`.")
-    return RewindError(f"{what}{where}", hint=hint)
+    message, hint = explain_os_error(error)
+    return RewindError(message, hint=hint)
 
 
 def _report(error: RewindError, as_json: bool, argv: list[str] | None = None) -> int:

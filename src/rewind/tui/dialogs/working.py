@@ -3,7 +3,6 @@ progress."""
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import ProgressBar, Static
 
 from rewind.errors import RewindError
-from rewind.words import safe
+from rewind.words import explain_os_error, safe
 
 if TYPE_CHECKING:
     from rewind.snapshot.scan.build import Progress
@@ -32,9 +31,8 @@ class Failure:
         if isinstance(error, RewindError):
             self.message, self.hint = error.message, error.hint
         elif isinstance(error, OSError):
-            where = f": {os.fsdecode(error.filename)}" if error.filename else ""
-            self.message = safe(f"{error.strerror or error}{where}")
-            self.hint = "Fix what the message names, then try again."
+            message, self.hint = explain_os_error(error)
+            self.message = safe(message)
         else:
             self.message = f"This is a bug in Rewind ({type(error).__name__}: {error})."
             self.hint = "Nothing is lost. Please report it; `rewind validate` checks the store."

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 from rewind.errors import CHANGED, LOCKED, NOT_FOUND, USAGE, RewindError
+from rewind.words import explain_os_error
 
 _STATUS = {USAGE: 400, NOT_FOUND: 404, CHANGED: 409, LOCKED: 409}
 # For errors whose hint names an option of the command line.
@@ -32,9 +31,8 @@ def as_rewind_error(error: Exception) -> RewindError:
     if isinstance(error, RewindError):
         return error
     if isinstance(error, OSError):
-        where = f": {os.fsdecode(error.filename)}" if error.filename else ""
-        found = RewindError(f"{error.strerror or 'The disk could not be used'}{where}",
-                            hint="Check the space and the permissions, then try again.")
+        message, hint = explain_os_error(error)
+        found = RewindError(message, hint=hint)
     else:
         found = RewindError(f"This is a bug in Rewind ({type(error).__name__}).",
                             hint="The terminal in which `rewind ui` runs shows the details.")
