@@ -13,7 +13,7 @@ from rewind.cli.parse.arguments import make_parser
 from rewind.cli.parse.commands import COMMANDS, load_command
 from rewind.config.settings import SETTINGS, Setting
 from rewind.errors import RewindError
-from rewind.snapshot.rules.reasons import Reasons
+from rewind.snapshot.rules.reason_codes import Reasons
 
 TOP = Path(__file__).resolve().parents[1]
 DOCS = TOP / "docs"

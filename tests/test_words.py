@@ -7,7 +7,7 @@ import errno
 import pytest
 
 from rewind import words
-from rewind.snapshot.rules.reasons import Reasons
+from rewind.snapshot.rules.reason_codes import Reasons
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 NOW = 2_000_000_000.0

@@ -117,7 +117,7 @@ if TYPE_CHECKING:
     from rewind.snapshot.diff.patch import comparisons, describe_sizes, hunk_lines, patch_lines
     from rewind.snapshot.diff.rename import find_renames
     from rewind.snapshot.diff.textdiff import hunks, is_binary
-    from rewind.snapshot.rules.reasons import Reasons
+    from rewind.snapshot.rules.reason_codes import Reasons
     from rewind.snapshot.scan.build import Progress, Snapshot
     from rewind.snapshot.trees.content import pieces_of
     from rewind.snapshot.trees.fold import fold
@@ -177,7 +177,7 @@ _PASSES = {
     "rewind.snapshot.diff.patch": ("comparisons", "describe_sizes", "hunk_lines", "patch_lines"),
     "rewind.snapshot.diff.rename": ("find_renames",),
     "rewind.snapshot.trees.listing": ("entry_at", "every_path"),
-    "rewind.snapshot.rules.reasons": ("Reasons",),
+    "rewind.snapshot.rules.reason_codes": ("Reasons",),
     "rewind.snapshot.diff.textdiff": ("hunks", "is_binary"),
     "rewind.snapshot.trees.tree": ("DIR", "LINK", "UNCOVERED"),
     "rewind.transcript.read.index": ("read_index",),

@@ -453,7 +453,7 @@ CHECKPOINT = """\
     hooks.memory.hook_files_lock hooks.memory.log hooks.memory.session_file hooks.transcript_path index
     jsonfile lock paths processes project_marker snapshot
     snapshot.git snapshot.git.head snapshot.rules snapshot.rules.gitconfig snapshot.rules.gitfiles
-    snapshot.rules.reasons snapshot.rules.rules snapshot.scan snapshot.scan.build snapshot.scan.cache
+    snapshot.rules.reason_codes snapshot.rules.rules snapshot.scan snapshot.scan.build snapshot.scan.cache
     snapshot.scan.folders snapshot.scan.moment snapshot.scan.read snapshot.scan.scan
     snapshot.scan.why_skipped snapshot.scan.sqlite_files snapshot.scan.walk snapshot.trees snapshot.trees.tree
     store store.blobs store.derived store.objects work_tree

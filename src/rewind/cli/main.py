@@ -113,7 +113,7 @@ def _run(module: ModuleType, arguments: argparse.Namespace) -> int:
         return code
     import time
 
-    from rewind.cli.every_command import detail, verbosity
+    from rewind.cli.open_and_answer import detail, verbosity
 
     verbosity.quiet, verbosity.verbose = arguments.quiet, arguments.verbose
     began = time.perf_counter()

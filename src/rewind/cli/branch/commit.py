@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rewind.cli.branch.commit_todo import edited, in_editor
-from rewind.cli.every_command import Args, Parser, answer, note, open_controller
+from rewind.cli.open_and_answer import Args, Parser, answer, note, open_controller
 from rewind.cli.output.style import paint, path_json, with_reason
 from rewind.errors import UsageError
 from rewind.words import and_more, plural, safe, shown

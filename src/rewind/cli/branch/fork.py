@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rewind.cli.every_command import Args, Parser, answer, note, open_controller
+from rewind.cli.open_and_answer import Args, Parser, answer, note, open_controller
 from rewind.cli.output.progress import ProgressLine
 from rewind.controller import AtCheckpoint, AtTurn, Controller, turn_name
 from rewind.errors import UsageError

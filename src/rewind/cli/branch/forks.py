@@ -21,8 +21,8 @@ from rewind.cli.branch.futures import (
     show_lane,
     split_lanes,
 )
-from rewind.cli.every_command import Args, Parser, answer, note, open_controller, print_json
 from rewind.cli.look.sessions import print_tree, session_json
+from rewind.cli.open_and_answer import Args, Parser, answer, note, open_controller, print_json
 from rewind.cli.output.style import paint
 from rewind.controller import Controller, lane_shape
 from rewind.errors import UsageError

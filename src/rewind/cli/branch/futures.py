@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from rewind.cli.every_command import Args, answer, note, print_json
 from rewind.cli.go_back.merge import run_adopt
+from rewind.cli.open_and_answer import Args, answer, note, print_json
 from rewind.cli.output.columns import in_columns
 from rewind.cli.output.style import paint
 from rewind.controller import Adopted, Controller, lane_shape

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from rewind.cli.demo.demo_session import IGNORED, TURNS
 from rewind.cli.demo.demo_world import Agent, CheckFailed, World, content
-from rewind.cli.every_command import Args, Parser, note, print_json
 from rewind.cli.look import ui
+from rewind.cli.open_and_answer import Args, Parser, note, print_json
 from rewind.cli.output.change_counts import amount
 from rewind.cli.output.columns import cells, cut
 from rewind.cli.output.style import paint

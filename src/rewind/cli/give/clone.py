@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 
-from rewind.cli.every_command import Args, Parser, answer, note
 from rewind.cli.give.pull import check_size, report
+from rewind.cli.open_and_answer import Args, Parser, answer, note
 from rewind.cli.output.ask import has_terminal
 from rewind.cli.output.progress import ProgressLine
 from rewind.controller import Controller, folder_for, look_at_clone

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from rewind.cli.every_command import Args, Parser, answer, note
+from rewind.cli.open_and_answer import Args, Parser, answer, note
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.parse.arguments import at_least_one
 from rewind.controller import Controller

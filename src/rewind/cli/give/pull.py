@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rewind.cli.every_command import Args, Parser, note, note_some, open_controller, print_json
+from rewind.cli.open_and_answer import Args, Parser, note, note_some, open_controller, print_json
 from rewind.cli.output.ask import has_terminal
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.parse.arguments import at_least_one

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from rewind.cli.every_command import Args, Parser, answer, note, note_some, open_controller
+from rewind.cli.open_and_answer import Args, Parser, answer, note, note_some, open_controller
 from rewind.cli.output.ask import has_terminal
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import path_json, with_reason

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from rewind.cli.every_command import Args, Parser, answer, note, open_controller, print_json
+from rewind.cli.open_and_answer import Args, Parser, answer, note, open_controller, print_json
 from rewind.cli.output.ask import has_terminal
 from rewind.cli.output.columns import in_columns
 from rewind.controller import Controller, checked_url, shown_url, timestamp

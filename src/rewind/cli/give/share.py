@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rewind.cli.every_command import Args, Parser, answer, note, note_some, open_controller
 from rewind.cli.give.push import left_out_json, secrets_json
+from rewind.cli.open_and_answer import Args, Parser, answer, note, note_some, open_controller
 from rewind.cli.output.ask import ask_yes, has_terminal
 from rewind.cli.output.progress import ProgressLine
 from rewind.errors import FAILED

@@ -7,8 +7,8 @@ says what to do about conflicts. The conversation stays as it is. To undo it: re
 
 from __future__ import annotations
 
-from rewind.cli.every_command import Args, Parser
 from rewind.cli.go_back.merge import merge_arguments, run_merge
+from rewind.cli.open_and_answer import Args, Parser
 from rewind.controller import Applied
 from rewind.errors import UsageError
 

@@ -10,7 +10,6 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from rewind.cli.every_command import Args, Parser, answer, note, open_controller, print_json
 from rewind.cli.go_back.plan_and_outcome import (
     add_outside_option,
     code_json,
@@ -22,6 +21,7 @@ from rewind.cli.go_back.plan_and_outcome import (
     tell_what_next,
 )
 from rewind.cli.go_back.resume import add_resume_option, offer_resume
+from rewind.cli.open_and_answer import Args, Parser, answer, note, open_controller, print_json
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint, path_json, with_reason
 from rewind.controller import BeforePrompts, Controller

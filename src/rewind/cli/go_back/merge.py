@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from rewind.cli.every_command import Args, Parser, note, open_controller, print_json
 from rewind.cli.go_back.plan_and_outcome import (
     common_arguments,
     conflict_json,
@@ -13,6 +12,7 @@ from rewind.cli.go_back.plan_and_outcome import (
     plan_json,
     tell_conversation,
 )
+from rewind.cli.open_and_answer import Args, Parser, note, open_controller, print_json
 from rewind.cli.output.change_lines import folded_text, painted
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint

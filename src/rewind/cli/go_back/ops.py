@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rewind.cli.every_command import Args, Parser, answer, open_controller
+from rewind.cli.open_and_answer import Args, Parser, answer, open_controller
 from rewind.cli.output.style import paint, path_json
 from rewind.controller import Controller
 from rewind.errors import DONE, UsageError

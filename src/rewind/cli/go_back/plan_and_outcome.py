@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from rewind.cli.every_command import Args, Parser, answer, note, print_json
 from rewind.cli.go_back.resume import offer_resume, tell_resume
+from rewind.cli.open_and_answer import Args, Parser, answer, note, print_json
 from rewind.cli.output.change_lines import folded_text, painted
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint, path_json, with_reason

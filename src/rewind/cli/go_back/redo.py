@@ -5,9 +5,9 @@ After a new checkpoint with different files, or a new restore, there is nothing 
 
 from __future__ import annotations
 
-from rewind.cli.every_command import Args, open_controller
 from rewind.cli.go_back.plan_and_outcome import common_arguments as arguments
 from rewind.cli.go_back.plan_and_outcome import go_to, show_outcome
+from rewind.cli.open_and_answer import Args, open_controller
 from rewind.controller import BeforeUndo
 
 summary = "reverse the last undo or undo-restore"

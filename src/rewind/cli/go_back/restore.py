@@ -7,7 +7,6 @@ conversation comes back as a new one beside it.
 
 from __future__ import annotations
 
-from rewind.cli.every_command import Args, Parser, answer, note, open_controller
 from rewind.cli.go_back.plan_and_outcome import (
     add_outside_option,
     common_arguments,
@@ -16,6 +15,7 @@ from rewind.cli.go_back.plan_and_outcome import (
     show_outcome,
 )
 from rewind.cli.go_back.resume import add_resume_option
+from rewind.cli.open_and_answer import Args, Parser, answer, note, open_controller
 from rewind.cli.output.change_lines import painted
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import path_json, with_reason

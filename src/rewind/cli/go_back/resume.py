@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from rewind.cli.every_command import Args, Parser, note, verbosity
+from rewind.cli.open_and_answer import Args, Parser, note, verbosity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

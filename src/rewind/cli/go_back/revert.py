@@ -10,8 +10,8 @@ alone what changed since its parent. To undo it: rewind undo-restore
 
 from __future__ import annotations
 
-from rewind.cli.every_command import Args, Parser
 from rewind.cli.go_back.merge import merge_arguments, run_merge
+from rewind.cli.open_and_answer import Args, Parser
 from rewind.controller import Reverted
 
 summary = "take back what one turn did, keep everything later"

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import sys
 
-from rewind.cli.every_command import Args, Parser, answer, note, open_controller
 from rewind.cli.go_back.plan_and_outcome import show_outcome
+from rewind.cli.open_and_answer import Args, Parser, answer, note, open_controller
 from rewind.cli.parse.arguments import SELECTOR
 from rewind.errors import RewindError
 

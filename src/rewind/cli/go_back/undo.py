@@ -6,9 +6,9 @@ first.
 
 from __future__ import annotations
 
-from rewind.cli.every_command import Args, open_controller
 from rewind.cli.go_back.plan_and_outcome import common_arguments as arguments
 from rewind.cli.go_back.plan_and_outcome import go_to, show_outcome
+from rewind.cli.open_and_answer import Args, open_controller
 from rewind.controller import EarlierOnLine
 
 summary = "go back to the previous checkpoint; repeat to go further"

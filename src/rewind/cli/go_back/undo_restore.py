@@ -7,8 +7,8 @@ was interrupted.
 
 from __future__ import annotations
 
-from rewind.cli.every_command import Args, Parser, note, open_controller
 from rewind.cli.go_back.plan_and_outcome import common_arguments, go_to, show_outcome
+from rewind.cli.open_and_answer import Args, Parser, note, open_controller
 from rewind.controller import BeforeOperation
 from rewind.words import safe
 

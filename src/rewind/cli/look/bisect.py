@@ -17,7 +17,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rewind.cli.every_command import Args, Parser, answer, note, open_controller, verbosity
+from rewind.cli.open_and_answer import Args, Parser, answer, note, open_controller, verbosity
 from rewind.cli.output.style import paint, path_json
 from rewind.controller import Controller, read_log
 from rewind.errors import DONE, PARTIAL, UsageError

@@ -11,7 +11,7 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from rewind.cli.every_command import Args, Parser, answer, note_left_out, open_controller
+from rewind.cli.open_and_answer import Args, Parser, answer, note_left_out, open_controller
 from rewind.cli.output.columns import cells, cut
 from rewind.cli.output.pager import add_pager_option, paged
 from rewind.cli.output.style import paint, path_json, visible

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rewind.cli.every_command import Args, Parser, open_controller, print_json
+from rewind.cli.open_and_answer import Args, Parser, open_controller, print_json
 from rewind.cli.output.style import kind_of, path_json, visible
 from rewind.cli.parse.arguments import project_path
 from rewind.controller import DIR, LINK, UNCOVERED, entry_at, is_binary, pieces_of, split_selector

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, BinaryIO
 
-from rewind.cli.every_command import Args, Parser, note, open_controller, print_json
+from rewind.cli.open_and_answer import Args, Parser, note, open_controller, print_json
 from rewind.cli.output.change_lines import rename_text, renames_in
 from rewind.cli.output.columns import terminal_width
 from rewind.cli.output.diffstat import stat_lines, total_line

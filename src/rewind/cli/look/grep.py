@@ -11,7 +11,7 @@ import time
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from rewind.cli.every_command import Args, Parser, answer, note, note_left_out, open_controller
+from rewind.cli.open_and_answer import Args, Parser, answer, note, note_left_out, open_controller
 from rewind.cli.output.style import paint, path_json
 from rewind.controller import Controller, is_timestamp, timestamp
 from rewind.errors import DONE, RewindError, UsageError

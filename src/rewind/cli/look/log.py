@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rewind.cli.every_command import Args, Parser, note_left_out, open_controller, print_json
+from rewind.cli.open_and_answer import Args, Parser, note_left_out, open_controller, print_json
 from rewind.cli.output.change_counts import lines
 from rewind.cli.output.columns import cut, line_room
 from rewind.cli.output.pager import add_pager_option, paged

@@ -9,7 +9,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from rewind.cli.every_command import Args, Parser, answer, note, note_some, open_controller, print_json
+from rewind.cli.open_and_answer import Args, Parser, answer, note, note_some, open_controller, print_json
 from rewind.cli.output.columns import cells, cut, line_room
 from rewind.cli.output.style import paint
 from rewind.controller import iso_time, plain_title, read_index

@@ -6,8 +6,8 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from rewind.cli.every_command import Args, Parser, note, open_controller, print_json
 from rewind.cli.look.show_turn import Turn, find_turn, print_turn, turn_json
+from rewind.cli.open_and_answer import Args, Parser, note, open_controller, print_json
 from rewind.cli.output.change_counts import lines, why_not_all
 from rewind.cli.output.change_lines import change_lines, painted, renames_in
 from rewind.cli.output.pager import add_pager_option, paged

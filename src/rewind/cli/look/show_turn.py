@@ -6,8 +6,8 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from rewind.cli.every_command import note
 from rewind.cli.look.list.list_turns import changed, running_turns
+from rewind.cli.open_and_answer import note
 from rewind.cli.output.change_lines import change_lines, painted, renames_in
 from rewind.cli.output.style import paint, path_json
 from rewind.controller import Controller

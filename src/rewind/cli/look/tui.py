@@ -10,8 +10,8 @@ import os
 import sys
 from typing import Any
 
-from rewind.cli.every_command import Args, Parser, note
 from rewind.cli.go_back.resume import run_client
+from rewind.cli.open_and_answer import Args, Parser, note
 from rewind.cli.output.clipboard import copy
 from rewind.cli.output.theme import light_wanted, remember_light
 from rewind.errors import DONE, UsageError

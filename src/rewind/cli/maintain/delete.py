@@ -6,7 +6,7 @@ a checkpoint that an operation needs to be undone is deleted as well.
 
 from __future__ import annotations
 
-from rewind.cli.every_command import Args, Parser, answer, open_controller
+from rewind.cli.open_and_answer import Args, Parser, answer, open_controller
 from rewind.cli.output.ask import ask_yes, require_yes
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.parse.arguments import SELECTOR

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import BinaryIO
 
-from rewind.cli.every_command import Args, Parser, answer, note, open_controller
+from rewind.cli.open_and_answer import Args, Parser, answer, note, open_controller
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import path_json
 from rewind.cli.parse.arguments import SELECTOR

@@ -8,7 +8,7 @@ the backups that `undo-restore` and `redo` need.
 
 from __future__ import annotations
 
-from rewind.cli.every_command import Args, Parser, answer, note, open_controller
+from rewind.cli.open_and_answer import Args, Parser, answer, note, open_controller
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.parse.arguments import at_least_one
 from rewind.words import plural, size

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from rewind.cli.every_command import Args, Parser, answer, open_controller
+from rewind.cli.open_and_answer import Args, Parser, answer, open_controller
 from rewind.cli.parse.arguments import SELECTOR
 from rewind.words import safe
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from rewind.cli.every_command import Args, Parser, note, open_controller, print_json
+from rewind.cli.open_and_answer import Args, Parser, note, open_controller, print_json
 from rewind.cli.output.ask import ask_yes, require_yes
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint, path_json

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from rewind.cli.every_command import verbosity
+from rewind.cli.open_and_answer import verbosity
 
 _PATIENCE = 0.5
 _EVERY = 0.1

@@ -10,7 +10,7 @@ import argparse
 import os
 from typing import Any, NoReturn
 
-from rewind.cli.every_command import open_controller, print_json
+from rewind.cli.open_and_answer import open_controller, print_json
 from rewind.cli.plugin import greeting, steps, timeline
 from rewind.errors import DONE, UsageError
 

@@ -18,7 +18,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from rewind.cli.every_command import Args, Parser, answer, note, open_controller, print_json
+from rewind.cli.open_and_answer import Args, Parser, answer, note, open_controller, print_json
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint
 from rewind.cli.protect import hook_options

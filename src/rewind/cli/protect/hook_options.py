@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from rewind.cli.every_command import Args, note
+from rewind.cli.open_and_answer import Args, note
 from rewind.controller import load_usable
 from rewind.errors import NotInitialised, RewindError, UsageError
 from rewind.install.doctor.check_hooks import lacks_hooks

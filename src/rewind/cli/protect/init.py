@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from rewind.cli.every_command import Args, Parser, answer, note, print_json
+from rewind.cli.open_and_answer import Args, Parser, answer, note, print_json
 from rewind.cli.output.progress import ProgressLine
 from rewind.controller import Controller, check_root
 from rewind.paths import current_dir, open_project, rewind_home

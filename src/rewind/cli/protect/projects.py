@@ -10,7 +10,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from rewind.cli.every_command import Args, Parser, note, print_json
+from rewind.cli.open_and_answer import Args, Parser, note, print_json
 from rewind.cli.output.style import paint
 from rewind.controller import all_projects
 from rewind.paths import rewind_home

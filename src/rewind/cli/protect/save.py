@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.cli.every_command import Args, Parser, answer, open_controller
+from rewind.cli.open_and_answer import Args, Parser, answer, open_controller
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import path_json
 from rewind.controller import Controller

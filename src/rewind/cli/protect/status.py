@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rewind.cli.every_command import Args, Parser, note, open_controller, print_json
 from rewind.cli.look.sessions import kept_json, tell_kept
+from rewind.cli.open_and_answer import Args, Parser, note, open_controller, print_json
 from rewind.cli.output.progress import ProgressLine
 from rewind.cli.output.style import paint, path_json, with_reason
 from rewind.cli.protect import unprotected

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from rewind.cli.every_command import note
+from rewind.cli.open_and_answer import note
 from rewind.cli.output.style import paint
 from rewind.controller import Reasons
 from rewind.words import explain, plural, safe, shown

@@ -9,7 +9,7 @@ fish: `rewind completion fish > ~/.config/fish/completions/rewind.fish`
 
 from __future__ import annotations
 
-from rewind.cli.every_command import Args, Parser, answer
+from rewind.cli.open_and_answer import Args, Parser, answer
 
 summary = "print the completion script for your shell"
 examples = ("rewind completion bash", "rewind completion zsh",

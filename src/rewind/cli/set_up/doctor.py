@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from rewind.cli.every_command import Args, Parser, answer
+from rewind.cli.open_and_answer import Args, Parser, answer
 from rewind.cli.output.style import paint
 from rewind.errors import DONE, FAILED, RewindError
 from rewind.install.doctor.doctor import examine

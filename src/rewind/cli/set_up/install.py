@@ -12,7 +12,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from rewind.cli.every_command import Args, Parser, answer, note
+from rewind.cli.open_and_answer import Args, Parser, answer, note
 from rewind.cli.output.ask import ask_choice, ask_yes, has_terminal
 from rewind.cli.output.style import paint
 from rewind.cli.protect.hook_options import hooks_json

@@ -10,7 +10,7 @@ import shlex
 import sys
 from typing import TYPE_CHECKING
 
-from rewind.cli.every_command import Args, Parser, answer, note
+from rewind.cli.open_and_answer import Args, Parser, answer, note
 from rewind.cli.output.ask import ask_yes, require_yes
 from rewind.cli.output.style import paint
 from rewind.errors import DONE, PARTIAL, RewindError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from rewind import __version__
-from rewind.cli.every_command import Args, Parser, answer
+from rewind.cli.open_and_answer import Args, Parser, answer
 
 summary = "print the version"
 examples = ("rewind version", "rewind version --json")

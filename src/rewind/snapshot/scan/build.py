@@ -7,7 +7,7 @@ import os
 import time
 
 from rewind.errors import StoreDamaged
-from rewind.snapshot.rules.reasons import Reasons
+from rewind.snapshot.rules.reason_codes import Reasons
 from rewind.snapshot.scan import walk as w
 from rewind.snapshot.scan.cache import KnownDir, decode_stats, encode_stats
 from rewind.snapshot.scan.folders import Folders

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from rewind.snapshot.rules.reasons import Reasons
+from rewind.snapshot.rules.reason_codes import Reasons
 from rewind.snapshot.scan.sqlite_files import MAGIC
 from rewind.snapshot.trees.tree import CHUNKED, FILE, encode_pieces
 from rewind.store.blobs import CHUNK, oid_of, pack

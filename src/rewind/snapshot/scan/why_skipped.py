@@ -6,7 +6,7 @@ What cannot be read, or changes while it is read, is skipped by `read.py` and `b
 
 from __future__ import annotations
 
-from rewind.snapshot.rules.reasons import Reasons
+from rewind.snapshot.rules.reason_codes import Reasons
 from rewind.snapshot.scan import walk as w
 from rewind.snapshot.scan.sqlite_files import companions, real_group
 

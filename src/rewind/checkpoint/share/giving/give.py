@@ -11,7 +11,7 @@ from rewind.checkpoint.share.giving.left_out import LeftOut, Policy
 from rewind.checkpoint.share.giving.outgoing import Outgoing
 from rewind.checkpoint.share.giving.package import Package
 from rewind.checkpoint.share.giving.selection import select_for_share
-from rewind.snapshot.rules.reasons import Reasons
+from rewind.snapshot.rules.reason_codes import Reasons
 
 if TYPE_CHECKING:
     from rewind.snapshot.scan.build import Progress

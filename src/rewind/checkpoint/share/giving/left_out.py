@@ -12,7 +12,7 @@ from rewind.checkpoint.share.giving import secret_names, secrets
 from rewind.checkpoint.share.path_names import case_clashes
 from rewind.paths import is_state_path
 from rewind.project_marker import IN_AGENT
-from rewind.snapshot.rules.reasons import Reasons
+from rewind.snapshot.rules.reason_codes import Reasons
 from rewind.snapshot.rules.rules import IGNORE_NAMES, NORMAL, Rules, RuleTree
 from rewind.snapshot.trees.content import whole
 from rewind.snapshot.trees.tree import DIR, FILE, FILES, LINK, UNCOVERED, Tree, TreeEntry, is_git_dir

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import sys
 
-from rewind.cli.every_command import Args, Parser, detail, note, note_left_out, open_controller, print_json
+from rewind.cli.open_and_answer import Args, Parser, detail, note, note_left_out, open_controller, print_json
 from rewind.cli.output.pager import add_pager_option, paged
 from rewind.cli.parse.arguments import project_paths
 from rewind.controller import Controller, timestamp

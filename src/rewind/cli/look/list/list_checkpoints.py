@@ -6,7 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from rewind.cli.every_command import Args, detail, note
+from rewind.cli.open_and_answer import Args, detail, note
 from rewind.cli.output.change_counts import amount_of
 from rewind.cli.output.columns import cells, cut, terminal_width
 from rewind.cli.output.pager import paged

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rewind.cli.every_command import Args
+from rewind.cli.open_and_answer import Args
 from rewind.controller import Controller, iso_time
 from rewind.words import file_count, is_large_deletion
 

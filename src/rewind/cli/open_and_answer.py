@@ -1,4 +1,4 @@
-"""What every command shares: it opens the project, tells what a person must know, and prints its answer."""
+"""How each command opens the project, warns about what is wrong with it, and prints its answer."""
 
 from __future__ import annotations
 
