@@ -290,7 +290,7 @@ def test_a_log_can_be_replayed(steps: InProcess, tmp_path: Path) -> None:
     assert again["checkpoint"] == first["checkpoint"] and again["runs"] == 0
     lines = log.read_text().splitlines()
     log.write_text("\n".join(lines[:-1]) + "\n")
-    assert "does not tell" in steps.fails(12, "bisect", "replay", str(log), hint="-- CMD")
+    assert "the log has no result for" in steps.fails(12, "bisect", "replay", str(log), hint="-- CMD")
     more = steps.json("bisect", "replay", str(log), "--", *WORKS_UNTIL_5)
     assert more["checkpoint"] == first["checkpoint"] and more["runs"] == 1
 

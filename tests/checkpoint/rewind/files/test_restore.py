@@ -366,7 +366,7 @@ def test_a_restore_looks_at_the_project_once(project: Path, home: Path,
         return scan(root, *args, **more)
 
     monkeypatch.setattr("rewind.checkpoint.save.capture.scan", counted)
-    monkeypatch.setattr("rewind.checkpoint.rewind.files.plan_code.scan", counted)
+    monkeypatch.setattr("rewind.snapshot.scan.scan.scan", counted)
     (project / "a").write_text("one")
     controller, saved = Controller.init(str(project))
     with closing(controller):
