@@ -64,6 +64,7 @@ def test_an_error_of_the_system_names_the_file_and_says_what_to_do() -> None:
         "No space left on device: /store/objects.db",
         "Free some space, then try again. Nothing that was saved before is lost.")
     assert words.explain_os_error(OSError("database or disk is full"))[1].startswith("Free some space")
+    assert words.explain_os_error(TimeoutError())[0] == "The system reported TimeoutError"
     # After a call about a descriptor, Python gives its number as the name.
     assert words.explain_os_error(OSError(errno.EIO, "Input/output error", 7)) == (
         "Input/output error", "Try again. If the error persists, run `rewind validate`.")

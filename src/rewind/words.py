@@ -171,7 +171,7 @@ def explain_os_error(error: OSError) -> tuple[str, str]:
     """What went wrong and with which file, and what to do next."""
     import errno
 
-    what = error.strerror or str(error)
+    what = error.strerror or str(error) or f"The system reported {type(error).__name__}"
     named = isinstance(error.filename, (str, bytes)) and error.filename
     code = errno.ENOSPC if "disk is full" in what else error.errno  # SQLite gives no number
     hints = {

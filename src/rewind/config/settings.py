@@ -92,10 +92,11 @@ def shown_key(key: str) -> str:
 
 # What the file of a project may not set, and why. The file may come with a cloned repository, and it is where
 # the agent works. It may weaken the protection of its own project (so may a `.rewindignore`, and `rewind
-# status --unprotected` shows it), but it may not - switch off the guard, which protects the checkpoints from
-# the agent; - decide where state is written, or whether projects are initialised without asking: both are
-# decided before the file is read, so it could only mislead; - fill the disk: sizes in the file of a project
-# end at `project_high`.
+# status --unprotected` shows it), but it may not
+#   - switch off the guard, which protects the checkpoints from the agent;
+#   - decide where state is written, or whether projects are initialised without asking: both are decided
+#     before the file is read, so it could only mislead;
+#   - fill the disk: sizes in the file of a project end at `project_high`.
 SETTINGS = (
     Setting("tier", "choice", "balanced", "How often checkpoints are taken.",
             choices=("minimal", "balanced", "aggressive")),

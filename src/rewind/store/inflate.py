@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _MAGIC = b"\x1f\x8b"
 STEP = 256 << 10
-# A stream is a bomb if it unpacks to more than this and this many times the size of the file.
+# A stream is a bomb if it unpacks to more than the sum of these bytes and this many times the file's size.
 FREE_BYTES = 64 << 20
 FREE_RATIO = 100
 

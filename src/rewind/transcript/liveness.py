@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Recorded = Mapping[str, object]  # what hooks remember of a session
 
-_RECENT_SECONDS = 600.0  # seconds
+_RECENT_SECONDS = 600.0
 _MAX_BYTES = 1 << 20
 _NOT_IN_PLACE = "keeps conversations in files that refer to one another"
 

@@ -305,5 +305,5 @@ def test_a_dry_run_says_which_session_it_took(choice: Choice) -> None:
     choice.old.write_bytes(talk.bytes())
     client_is_running(choice.scene.cli.home, OLD)
     os.utime(choice.new)
-    said = choice.scene.cli.ok("back", "--dry-run").out
+    said = choice.scene.cli.ok("back", "--dry-run").err
     assert f"Using session {OLD}" in said and f"--session {NEW}" in said

@@ -177,7 +177,8 @@ def test_the_name_of_a_turn_is_read(text: str, wanted: tuple[Any, ...]) -> None:
     assert found and (found.session, found.turn, found.after) == wanted
 
 
-@pytest.mark.parametrize("text", ["t", "t+", "turn:", "4", "last", "t4x", "x4", "10:30", "t4~1", "two"])
+@pytest.mark.parametrize("text", ["t", "t+", "turn:", "4", "last", "t4x", "x4", "10:30", "t4~1", "two",
+                                  "t20261119"])
 def test_something_else_is_no_turn(text: str) -> None:
     assert turn_name(text) is None
 

@@ -291,6 +291,17 @@ def test_forks_of_both_kinds_are_deleted_with_one_answer_or_none_is(scene: Turns
     assert not Path(made["dir"]).exists() and session in scene.cli.json("forks", "list")["trash"]
 
 
+def test_of_two_forks_none_is_removed_if_one_of_them_holds_unsaved_work(scene: Turns) -> None:
+    first, second = two_tries(scene)
+    scene.cli.ok("config", "--set", "maxFileSizeMb=1")
+    Path(second["dir"], "big").write_bytes(b"x" * (2 << 20))
+    assert "is in no checkpoint" in scene.cli.fails(13, "forks", "remove", "fork-1", "fork-2")
+    assert Path(first["dir"]).exists() and Path(second["dir"]).exists()
+    said = scene.cli.ok("forks", "remove", "fork-1", "fork-2", "--force").out
+    assert "Removed fork-1" in said and "Removed fork-2" in said
+    assert not Path(first["dir"]).exists() and not Path(second["dir"]).exists()
+
+
 def test_a_fork_that_went_back_to_before_it_began_has_no_turns(scene: Turns) -> None:
     made, = fork(scene, "t3")
     words = ["back", "1", "--in-place", "--force", "--session", made["session_id"]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -65,6 +66,17 @@ def test_the_turn_and_its_prompt_are_named(cli: InProcess) -> None:
     assert found["revert"] == f"rewind revert {scene.session[:8]}:t2"
     assert 'turn 2' in cli.ok("bisect", "run", "--good", "t2", "--bad", "t3+", "--", "grep", "-q", "1",
                               "a.txt").out
+
+
+def test_a_directory_that_the_command_replaces_by_a_link_is_not_followed(steps: InProcess,
+                                                                        tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    (mine / "sub").mkdir(parents=True)
+    for folder in (mine, mine / "sub"):
+        folder.chmod(0o750)
+    script = f'd=$(pwd); cd ..; rm -rf "$d"; ln -s {mine} "$d"; exit 1'
+    steps.run("bisect", "run", "--good", name_of(steps, 1), "--", "sh", "-c", script)
+    assert [stat.S_IMODE(folder.stat().st_mode) for folder in (mine, mine / "sub")] == [0o750, 0o750]
 
 
 @pytest.mark.parametrize("in_place", [False, True])

@@ -27,7 +27,7 @@ def torn_paths(record: Record) -> list[bytes]:
 
 
 def saved_notes(record: Record) -> list[str]:
-    return ["This database was written to during the save, so its copy may be torn."
+    return ["This database kept changing during the save, so its copy may be inconsistent."
             " Save again when it is idle: " + os.fsdecode(path) for path in torn_paths(record)]
 
 
@@ -52,10 +52,10 @@ def restore_notes(state: State, record: Record, changes: Iterable[Change]) -> li
 
 def _note(record: Record, path: bytes, whole: Record | None) -> str:
     name = os.fsdecode(path)
-    said = f"{name} was written to while {record.name} was saved, and may be torn."
+    said = f"{name} kept changing while {record.name} was saved, so this copy may be inconsistent."
     if whole is None:
-        return f"{said} No checkpoint has a whole copy of it."
-    return f"{said} For the nearest whole copy, run afterwards: rewind restore {whole.name} -- {name}"
+        return f"{said} No checkpoint has a consistent copy of it."
+    return f"{said} For the nearest consistent copy, run afterwards: rewind restore {whole.name} -- {name}"
 
 
 def _holds(state: State) -> Callable[[Record, bytes], bool]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -86,8 +86,8 @@ class _Archive:
 
     def repair_code(self, records: list[Record], copies: list[str]) -> str:
         path = self.state.files.path(self.record.name, ARCHIVE)
-        with self._temporary_store() as store:
-            for where, blobs in self._whole_copies(records, copies, store):
+        with closing(self._whole_copies(records, copies)) as found:
+            for where, blobs in found:
                 with suppress(RewindError, OSError):
                     self._put(path, partial(self._write, blobs))
                     return where
@@ -100,18 +100,19 @@ class _Archive:
         with os.fdopen(os.dup(fd), "wb") as file:
             write_snapshot(file, self.record.data, self.record.tree, trees, blobs, self._rules(blobs))
 
-    def _whole_copies(self, records: list[Record], copies: list[str],
-                      store: ObjectStore) -> Iterator[tuple[str, Blobs]]:
-        """Everything that may hold the same tree; `store` takes the content of files and of the project."""
+    def _whole_copies(self, records: list[Record],
+                      copies: list[str]) -> Generator[tuple[str, Blobs], None, None]:
+        """Everything that may hold the same tree. Each copy is read into a store of its own, which is removed
+        before the next one is tried, because the disk may be nearly full."""
         for other in records:
             if other.tree == self.record.tree and other.name != self.record.name:
                 with suppress(RewindError, OSError), Source(self.state, other) as source:
                     yield f"from {other.name}, which holds the same", source.blobs
         for copy in copies:
-            with suppress(RewindError, OSError):
+            with suppress(RewindError, OSError), self._temporary_store() as store:
                 store.put(read_snapshot(copy, store, allow_links_out=True, max_bytes=1 << 50).rules)
                 yield f"from {os.path.basename(copy)}", store
-        with suppress(RewindError, OSError):
+        with suppress(RewindError, OSError), self._temporary_store() as store:
             scan(self.state.root, self.state.rules(), ScanCache(None), store, keep=True)
             yield "from the project, which has not changed since", store
 

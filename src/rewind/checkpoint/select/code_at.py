@@ -118,7 +118,7 @@ class SessionCode:
             elif trigger.get("event") == "PreToolUse":
                 self._by_tool[trigger.get("toolUseId")] = record
         self._by_session = [[r for r in self.records if session_of(r) == id]
-                      for id in session_and_ancestors(state, session.session_id)]
+                            for id in session_and_ancestors(state, session.session_id)]
         self._places: dict[str, int | None] = {}
 
     def _is_past(self, record: Record) -> bool:

@@ -19,7 +19,7 @@ def turn_name(text: str) -> TurnName | None:
     if session == "turn" or session.endswith(":turn"):  # turn:4
         session, word = session[:-len("turn")].rstrip(":"), f"t{word}"
     number = word[1:]
-    if not (word.startswith("t") and number.isascii() and number.isdigit() and len(number) < 10):
+    if not (word.startswith("t") and number.isascii() and number.isdigit() and len(number) < 7):
         return None
     return TurnName(session or None, int(number), after)
 

@@ -25,11 +25,12 @@ from rewind.cli.look.sessions import print_tree, session_json
 from rewind.cli.open_and_answer import Args, Parser, answer, note, open_controller, print_json
 from rewind.cli.output.style import paint
 from rewind.controller import Controller, lane_shape
-from rewind.errors import UsageError
+from rewind.errors import RewindError, UsageError
 from rewind.words import one_line, plural, safe
 
 if TYPE_CHECKING:
     from rewind.checkpoint.conversations.session_tree import SessionInfo
+    from rewind.checkpoint.futures.known.lane import Lane
 
 summary = "list, compare, adopt, rename and delete forks of a conversation"
 examples = ("rewind forks list", "rewind forks show 3f2a9c11",
@@ -139,14 +140,12 @@ def _promote(args: Args, controller: Controller) -> int:
 
 def _delete(args: Args, controller: Controller) -> int:
     lanes, names = split_lanes(controller, args.names)
-    # Checked before the first of them is removed.
-    infos = controller.delete_forks(names, dry_run=True) if names else []
-    for lane in lanes:
-        controller.remove_lane(lane, force=args.force, dry_run=args.dry_run)
-    if infos and not args.dry_run:
-        controller.delete_forks(names)
-    removed, moved = ("Would remove", "Would move") if args.dry_run else ("Removed", "Moved")
-    lines = [f"{removed} {lane.name}  {safe(lane.dir)}" for lane in lanes]
+    if args.dry_run or (lanes and len(args.names) > 1):  # all are checked before the first of them is removed
+        infos = _delete_all(args, controller, lanes, names, dry_run=True)
+    if not args.dry_run:
+        infos = _delete_all(args, controller, lanes, names)
+    moved = "Would move" if args.dry_run else "Moved"
+    lines = [_removed(args, lane) for lane in lanes]
     if infos:
         lines += [f"{moved} {plural(len(infos), 'fork')} to the trash:",
                   *(f"  {info.session_id}" for info in infos)]
@@ -156,6 +155,24 @@ def _delete(args: Args, controller: Controller) -> int:
     return answer(args, {"action": args.action, "dryRun": args.dry_run, "sessions": ids,
                          **({"lanes": [lane.name for lane in lanes]} if lanes else {})},
                   "\n".join(lines), *([] if args.dry_run else notes))
+
+
+def _delete_all(args: Args, controller: Controller, lanes: list[Lane], names: list[str], *,
+                dry_run: bool = False) -> list[SessionInfo]:
+    done = []
+    try:
+        for lane in lanes:
+            controller.remove_lane(lane, force=args.force, dry_run=dry_run)
+            done.append(lane)
+        return controller.delete_forks(names, dry_run=dry_run) if names else []
+    except (RewindError, OSError):
+        for lane in [] if dry_run else done:
+            note(_removed(args, lane))
+        raise
+
+
+def _removed(args: Args, lane: Lane) -> str:
+    return f"{'Would remove' if args.dry_run else 'Removed'} {lane.name}  {safe(lane.dir)}"
 
 
 def _undelete(args: Args, controller: Controller) -> int:

@@ -5,7 +5,7 @@ overwritten. Look at them with `rewind list --all`, then use them like any other
 back what was pulled before and has been collected since.
 
 Everything is checked before anything is taken. Nothing is taken from a writer who pushed anything suspicious;
-if there are other writers, the exit code is 3.
+if other writers were accepted, the exit code is 3.
 """
 
 from __future__ import annotations

@@ -93,4 +93,4 @@ def _tell_left_out(pushed: Pushed) -> None:
              f" {pushed.secrets[0][2]} of {pushed.secrets[0][0]}")
     ignored = len(pushed.left_out) - len(secret)
     if ignored:
-        note(f"Also left out: {plural(ignored, 'path')} that git ignores or that lead out of the project.")
+        note(f"Also left out: {plural(ignored, 'path')}, ignored by git or leading out of the project.")

@@ -16,7 +16,9 @@ from rewind.cli.go_back.plan_and_outcome import (
     exit_code,
     outcome_json,
     plan_json,
-    print_plan,
+    planned_fork,
+    print_code,
+    print_outside,
     tell_code,
     tell_what_next,
 )
@@ -116,7 +118,13 @@ def _own_keys(found: Either) -> BackJson:
 
 def _show_plan(plan: Plan) -> None:
     _tell_prompts(plan, "to take back")
-    print_plan(plan)
+    if plan.code:
+        print_code(plan.code)
+        print_outside(plan)
+    if plan.session:
+        print(planned_fork(plan))
+    for text in plan.all_notes():
+        note(text)
 
 
 def _tell(controller: Controller, outcome: Outcome) -> str:

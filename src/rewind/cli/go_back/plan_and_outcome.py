@@ -90,18 +90,28 @@ def go_to(args: Args, controller: Controller, target: Target, what: str = "both"
 # a plan
 
 def print_plan(plan: Plan) -> None:
-    _print_code(plan)
-    if plan.outside:
-        print("Outside the project:")
-        for sign, path in plan.outside:
-            print(painted(sign, shown(path)))
+    if plan.code:
+        print_code(plan.code)
+    else:
+        print("The code stays as it is.")
+    print_outside(plan)
     for text in _plan_notes(plan):
         print(text)
 
 
+def print_outside(plan: Plan) -> None:
+    if plan.outside:
+        print("Outside the project:")
+        for sign, path in plan.outside:
+            print(painted(sign, shown(path)))
+
+
+def planned_fork(plan: Plan) -> str:
+    return f"Would {'cut' if plan.in_place else 'fork'} session {plan.session}" if plan.session else ""
+
+
 def _plan_notes(plan: Plan) -> list[str]:
-    fork = f"Would {'cut' if plan.in_place else 'fork'} session {plan.session}" if plan.session else ""
-    return [*filter(None, (safe(plan.intention), fork)), *plan.all_notes()]
+    return [*filter(None, (safe(plan.intention), planned_fork(plan))), *plan.all_notes()]
 
 
 def plan_json(plan: Plan) -> PlanJson:
@@ -135,16 +145,12 @@ def conflict_json(kept: KeptPath) -> Conflict:
     return {**with_reason(kept.path, kept.reason), **more}
 
 
-def _print_code(plan: Plan) -> None:
-    if plan.code is None:
-        print("The code stays as it is.")
-        return
+def print_code(code: RestorePlan) -> None:
     from rewind.controller import fold
 
-    for sign, path, remark, count in fold(plan.code.lines()):
+    for sign, path, remark, count in fold(code.lines()):
         print(painted(sign, folded_text(path, remark, count)))
-    print(plan.code.summary() if plan.code.empty
-          else f"Plan: {plan.code.counts()}, to match {plan.code.checkpoint}")
+    print(code.summary() if code.empty else f"Plan: {code.counts()}, to match {code.checkpoint}")
 
 
 # an outcome

@@ -14,6 +14,7 @@ from rewind.cli.go_back.resume import run_client
 from rewind.cli.open_and_answer import Args, Parser, note
 from rewind.cli.output.clipboard import copy
 from rewind.cli.output.theme import light_wanted, remember_light
+from rewind.cli.parse.commands import load_room
 from rewind.errors import DONE, UsageError
 
 summary = "open the full-screen timeline: look around and go back"
@@ -38,19 +39,6 @@ def run(args: Args) -> int:
     from rewind.cli.look.picker import pick
 
     return pick(args.project)
-
-
-def load_room(module: str) -> Any:
-    """A module of another room of this rank; None if packages that it needs are missing. Rooms of one rank
-    do not import each other: the command that needs one loads it by name."""
-    from importlib import import_module
-
-    try:
-        return import_module(module)
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("rewind"):
-            raise
-        return None
 
 
 def _start(app: Any, project: str | None) -> int:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import sys
 
-from rewind.cli.look.tui import load_room
 from rewind.cli.open_and_answer import Args, Parser, answer, note, open_controller
+from rewind.cli.parse.commands import load_room
 from rewind.errors import DONE, PortTaken, UiMissing
 
 summary = "show sessions, branches and checkpoints on a web page"

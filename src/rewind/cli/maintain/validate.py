@@ -3,7 +3,7 @@
 Without `--deep`: whether everything is there. With it, all content is read and compared with its
 hash, which takes time in a large store. With `--repair`, what is damaged is brought back from wherever
 another copy is: the project's files, the transcripts, archives, what is left in the store. What has none is
-put aside in `quarantine/`, and the checkpoints that need it are marked as incomplete; they can still be
+moved to `quarantine/`, and the checkpoints that need it are marked as incomplete; they can still be
 restored in part, and are whole again once the same content turns up in the project.
 """
 

@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import ModuleType
+    from typing import Any
 
 # Options that may stand before the command.
 _SWITCHES = ("-q", "--quiet", "-v", "--verbose", "-qv", "-vq")
@@ -73,3 +74,16 @@ def options_before(argv: list[str]) -> int:
         else:
             break
     return min(at, len(argv))
+
+
+def load_room(module: str) -> Any:
+    """A module of another room of this rank; None if packages that it needs are missing. Rooms of one rank
+    do not import each other: the command that needs one loads it by name."""
+    from importlib import import_module
+
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("rewind"):
+            raise
+        return None

@@ -100,8 +100,10 @@ def unregister(profile: Profile, *, project: str | None = None) -> list[str]:
                 changed.append(file)
         except RewindError as error:
             errors.append(error)
-    if errors:  # only now: if one file cannot be read, our hooks must still be taken out of the other one
-        raise min(errors, key=lambda error: isinstance(error, SettingsNoFile))  # which has no hooks of ours
+    # Only now: if one file cannot be read, our hooks must still be taken out of the other one. A file that is
+    # missing has none of them, so another error is reported first.
+    if errors:
+        raise min(errors, key=lambda error: isinstance(error, SettingsNoFile))
     return changed
 
 

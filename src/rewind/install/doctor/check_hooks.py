@@ -63,9 +63,13 @@ class AgentHooks:
         try:
             self.found += registered(self.profile, project=scope)
             self.hidden += shadowed(self.profile, project=scope)
-            self.off = self.off or is_disabled(self.profile, project=scope)
         except RewindError as error:
             self.errors.append(error)
+        try:
+            self.off = self.off or is_disabled(self.profile, project=scope)
+        except RewindError as error:
+            if error.message not in {other.message for other in self.errors}:
+                self.errors.append(error)
 
     def findings(self, system: System, tier: str, some_call_rewind: bool) -> Iterator[Finding]:
         name, title = f"hooks of {self.profile.name}", self.profile.title

@@ -126,7 +126,7 @@ class Monitor:
         failed = {bytes_of(path) for path in self._since.failed}
         wanted = {*changes.paths, *map(bytes_of, self._since.nested), *failed, *cache.unsettled()}
         if row is None or row.env != rules.digest or b"" not in wanted or len(wanted) > _MOST_CHANGES:
-            self.why = "the rules changed, or too much else"
+            self.why = "the rules changed, or too many paths did"
             return None
         if len(wanted) == 1 and row.sig:
             return known, WalkResult()

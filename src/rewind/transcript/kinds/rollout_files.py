@@ -12,7 +12,7 @@ import time
 
 from rewind.errors import RewindError
 from rewind.transcript.layout import SUFFIX, by_date, stem
-from rewind.transcript.place.cursor import header_length, header_of
+from rewind.transcript.place.cursor import header_length, header_objects
 from rewind.transcript.read.joined import Joined
 from rewind.transcript.read.lines import (
     events_backward,
@@ -66,7 +66,8 @@ def path_beside(original: str, session_id: str) -> str:
 
 def meta_of(file: BinaryIO) -> JsonObject:
     """Line 1, if it is the first line of a rollout; else empty."""
-    data = header_of(file)
+    found = header_objects(file)
+    data = found[0] if len(found) == 1 else {}
     known = data.get("type") == "session_meta" and isinstance(data.get("payload"), dict)
     return data if known else {}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rewind.agents.profile import pick
 from rewind.jsonfile import objects_in
 from rewind.transcript.layout import path_beside, session_id_of
-from rewind.transcript.place.cursor import header_of
+from rewind.transcript.place.cursor import header_objects
 from rewind.transcript.read.joined import Joined
 from rewind.transcript.read.lines import line_of, lines_forward, parse, size_of
 
@@ -77,7 +77,8 @@ def _tool(part: JsonObject) -> list[JsonObject]:
 
 def session_in(file: BinaryIO) -> JsonObject:
     """What line 1 says about the session; nothing if it has another format."""
-    data = header_of(file)
+    found = header_objects(file)
+    data = found[0] if len(found) == 1 else {}
     info = data.get("info")
     known = data.get("type") == "session" and data.get("format") == _FORMAT
     return info if known and isinstance(info, dict) else {}

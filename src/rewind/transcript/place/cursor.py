@@ -46,10 +46,14 @@ def header_length(file: BinaryIO) -> int:
     return 0
 
 
+def header_objects(file: BinaryIO) -> list[JsonObject]:
+    """The objects in line 1: one, unless a line end was lost. None if line 1 is not complete."""
+    return [event.data for event in parse(0, read_at(file, 0, header_length(file)))]
+
+
 def header_of(file: BinaryIO) -> JsonObject:
-    """The object in line 1. Empty if line 1 is not complete, or is not exactly one object."""
-    events = parse(0, read_at(file, 0, header_length(file)))
-    return events[0].data if len(events) == 1 else {}
+    """The first object in line 1, or an empty one."""
+    return next(iter(header_objects(file)), {})
 
 
 def fingerprint(file: BinaryIO, start: int, end: int) -> str:

@@ -29,8 +29,9 @@ def named_path(text: str, known: Known) -> bytes:
 def _paths(texts: list[str], known: Known) -> list[bytes]:
     if len(texts) > _MOST:
         raise BadRequest(f"At most {_MOST} paths can be named at once.")
+    checked = [_checked(text) for text in texts]
     shown = {path_text(path): path for path in known()} if any("\\" in text for text in texts) else {}
-    return [shown.get(text) or _checked(text) for text in texts]
+    return [shown.get(text) or path for text, path in zip(texts, checked)]
 
 
 def paths_in(difference: AbstractContextManager[Difference]) -> list[bytes]:

@@ -30,6 +30,6 @@ def _hooks(profile: Profile, root: str) -> str:
     agent = AgentHooks(profile, root)
     if agent.off:
         return "off"
-    if agent.errors:
+    if agent.errors and not agent.plugin:
         return "unknown"
     return "registered" if agent.found or agent.plugin else "missing"

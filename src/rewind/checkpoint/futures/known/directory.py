@@ -109,6 +109,8 @@ def _first_text_of(path: str) -> str:
 
 def delete_directory(folder: str, *, keep_empty: bool = False, ignore_errors: bool = False) -> None:
     """Read-only parts as well; symbolic links are not followed. `keep_empty` leaves an empty directory."""
+    if os.path.islink(folder):
+        os.unlink(folder)
     for at, dirs, _ in os.walk(folder):
         for path in (os.path.join(at, name) for name in dirs):
             if not os.path.islink(path):

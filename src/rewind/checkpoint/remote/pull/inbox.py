@@ -131,7 +131,7 @@ class Inbox(Incoming):
             raise ValueError("a commit of it is no checkpoint")
         meta = _json(raw)
         if not isinstance(meta, dict) or meta.get("id") != name:
-            raise ValueError("a commit of it holds another checkpoint than it names")
+            raise ValueError("a commit of it names one checkpoint and holds another")
         _check_format(self.label, meta.get("format"))
         changes = [_json(line) for line in listed.splitlines()]
         for change in changes:

@@ -121,7 +121,7 @@ class Swap(_Replaced):
             with Unfinished(state.project, temp_of(path)):
                 put_back(put, path, kept, lambda: None)
             done.notes.append("Swapped the transcript with its backup."
-                                + (f" Its previous content is in {kept}" if kept else ""))
+                                + (f" The transcript's previous content is in {kept}" if kept else ""))
             return {**effect, **size_header_and_mtime(path)}
         make_private_dir(state.project.path(BACKUPS))
         move_file(path, str(kept))  # there was no transcript before

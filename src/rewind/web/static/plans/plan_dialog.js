@@ -9,11 +9,12 @@ import {whyRefused} from './plan_parts.js';
 import {showPanel} from './panel.js';
 
 /**
- * `lead(plan)` and `text` are shown at the top. `load(how)` makes the plan and `parts(plan, how)` draws it,
- * with `above(plan)` before it and `below` after it. `ready(plan)`: whether it can be carried out. `how` is
- * the option that is chosen at first, and `choice(choose)` draws the options. Instead of `choice`, `ways`
- * lists the ways to settle a conflict, each [value, label, meaning]; they are drawn below `legend` if there
- * is one. `run(stamp, how)` carries the plan out, then `done(answer)` is called.
+ * `lead(plan)` and `text` are shown at the top. `load(how)` makes the plan and `parts(plan, how)` draws
+ * it, with `above(plan)` before it and `below` after it. `ready(plan)`: whether it can be carried out.
+ * `how` is the option that is chosen at first, and `choice(choose)` draws the options. Instead of
+ * `choice`, `ways` lists the ways to settle a conflict, each [value, label, meaning]; once there is a
+ * conflict, they are drawn below `legend`. `run(stamp, how)` carries the plan out, then `done(answer)` is
+ * called.
  */
 export function openPlan({
   title,
