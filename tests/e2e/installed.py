@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Optional
 
 from stage import Stage
 
-from compiled_once import bring_library
+from compiled_once import preinstall_library
 from rewind_cli import CHECKOUT, clean_env
 
 
@@ -20,7 +20,7 @@ class Installed:
     def __init__(self, stage: Stage, agent: str) -> None:
         self.stage = stage
         if self.library:
-            bring_library(self.library, stage.home)
+            preinstall_library(self.library, stage.home)
         self.env = clean_env(stage.home)
         self._program = str(stage.home / ".local" / "bin" / "rewind")
         self._run(["sh", str(CHECKOUT / "install.sh"), "--yes", "--tier", "aggressive", "--agents", agent])
