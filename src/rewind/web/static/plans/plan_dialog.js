@@ -1,4 +1,4 @@
-// The dialog in which a plan is shown and confirmed; where it can be done in several ways, one is chosen.
+// The dialog that shows a plan to confirm. If there are several ways to do it, the person chooses one.
 
 import {h, fill, freshId} from '../core/element.js';
 import {icon} from '../parts/icons.js';
@@ -9,10 +9,10 @@ import {whyRefused} from './plan_parts.js';
 import {showPanel} from './panel.js';
 
 /**
- * `lead(plan)` and `text`: what stands on top; `load(how)`: makes the plan; `parts(plan, how)`: draws it;
- * `above(plan)` and `below`: what comes before and after; `ready(plan)`: whether it can be carried out. `how`: the
- * way that is chosen at first, `choice(choose)`: draws the ways; or `ways`: those to settle a conflict, each
- * [value, label, meaning], drawn below `legend` once there is one. `run(stamp, how)`, then `done(answer)`.
+ * `lead(plan)` and `text`: at the top; `load(how)`: makes the plan; `parts(plan, how)`: draws it; `above(plan)`
+ * and `below`: before and after it; `ready(plan)`: whether it can be applied. `how`: the way that is chosen at
+ * first, `choice(choose)`: draws the ways. Or `ways`: how to settle a conflict, each [value, label, meaning],
+ * drawn below `legend` if there is a conflict. `run(stamp, how)` applies the plan, then `done(answer)` follows.
  */
 export function openPlan({
   title,
@@ -58,7 +58,7 @@ export function openPlan({
     const wanted = how;
     try {
       const found = await load(wanted);
-      if (wanted !== how) return; // chosen otherwise meanwhile
+      if (wanted !== how) return; // the person has chosen another way meanwhile
       plan = found;
       draw();
     } catch (error) {
@@ -99,7 +99,7 @@ export function openPlan({
   }
 }
 
-/** Shown once there is a conflict; the plan is made anew for what is chosen. */
+/** The ways to settle a conflict. A choice makes a new plan. */
 function settling(ways, legend, choose) {
   const name = freshId('how');
   return h(
@@ -115,8 +115,8 @@ function settling(ways, legend, choose) {
   );
 }
 
-/** The panel names the step that can be undone, so the project is read before it is shown. */
-export async function said(title, answer, more) {
+/** Shows the panel. It names the step that can be undone, so the project is read before. */
+export async function showOutcome(title, answer, more) {
   await state.loadProject();
   showPanel({title, answer, notes: answer.notes || [], ...more});
 }
