@@ -10,6 +10,7 @@ export function prose(html) {
   for (const head of node.querySelectorAll('.code > .code-head')) {
     head.append(copyButton(() => head.nextElementSibling.textContent, 'Copy this code'));
   }
-  for (const list of node.querySelectorAll('ul, ol')) list.dir = 'auto'; // so its marks are where its text begins
+  // The marks of a list must be at the side where its text begins.
+  for (const list of node.querySelectorAll('ul, ol')) list.dir = 'auto';
   return node;
 }
