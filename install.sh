@@ -15,7 +15,7 @@ On a terminal it asks; without one, or with --yes, it takes the defaults.
                      (default: those found)
   --no-hooks         register hooks with no agent
   --no-plugin        leave out the commands inside Claude Code (/goback, /goforward, /timeline)
-  --with-ui          bring the packages of the terminal and web interfaces, too (needs the network)
+  --with-ui          also install the packages of the terminal UI and the web page (needs the network)
   --no-ui            do not ask for those packages
   --dry-run          only say what would be done
   --json             print one JSON object
@@ -56,7 +56,7 @@ done
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P) || exit 1
 [ -f "$here/bin/rewind" ] || fail "bin/rewind is not beside this script: $here" "Run install.sh in a checkout of Rewind."
 
-# Also the modules that a hook cannot do without: some builds lack one of them.
+# This also imports modules that a hook needs, because some builds of Python lack one of them.
 fits='import sys, sqlite3, zlib; sys.exit(sys.version_info < (3, 9))'
 python=
 for name in python3 python3.14 python3.13 python3.12 python3.11 python3.10 python3.9; do

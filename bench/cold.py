@@ -1,4 +1,4 @@
-"""A cold cache: what a first command after a while, or after a restart of the machine, meets."""
+"""Empties the system's file cache, as it is for a first command after a restart of the machine."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ CONTENT_ONLY = "contents dropped with fadvise, names and inodes still cached (ne
 
 
 class CannotCool(Exception):
-    """Nothing here lets go of cached files."""
+    """The file cache cannot be emptied on this machine."""
 
 
 def cool(*roots: Path) -> str:
-    """Drops what is cached of the files under roots, or of everything; tells which."""
+    """Drop everything that is cached, or at least the contents of the files under `roots`. Returns which."""
     os.sync()
     if _drop_everything():
         return EVERYTHING

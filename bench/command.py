@@ -14,7 +14,7 @@ from pathlib import Path
 from bench import document
 from bench.machine import describe
 from bench.report import as_text
-from bench.result import Line, Result, as_json, load, make_result, merge, ratios, save
+from bench.result import Result, RowResult, as_json, load, make_result, merge, ratios, save
 from bench.rows.registry import ROWS
 from bench.rows.row import GROUPS, Row, Unfaithful
 from bench.skipped import Skipped
@@ -31,7 +31,7 @@ def main() -> int:
     if arguments.rows:
         print("\n".join(f"{row.group:<9} {row.name:<20} {row.what}" for row in ROWS))
         return 0
-    # A missed budget is a finding, not an error; a wrong result or a crash is one.
+    # A missed budget is no error. A wrong result or a crash is.
     code = 0
     if arguments.source:
         result = load(Path(arguments.source))
@@ -48,7 +48,7 @@ def main() -> int:
 
 
 def _measured(arguments: argparse.Namespace) -> tuple[Result, bool]:
-    """The result, with what the file of `--into` held before, and whether a row failed now."""
+    """The result, together with the earlier rows in the file of `--into`, and whether a row failed now."""
     options = _options(arguments)
     adopt_orphans()
     rows = chosen(arguments.only, GROUPS if arguments.all else _groups(arguments))
@@ -67,7 +67,7 @@ def _measured(arguments: argparse.Namespace) -> tuple[Result, bool]:
 def _measure(rows: list[Row], place: Workplace, into: Path | None) -> tuple[Result, bool]:
     machine = describe(place.spawner, place.options.python, place.root)
     before = load(into) if into is not None and into.exists() else None
-    lines: list[Line] = []
+    lines: list[RowResult] = []
     result = make_result(lines, place.options, machine)
     for row in rows:
         say(f"row {row.name}")
@@ -76,21 +76,21 @@ def _measure(rows: list[Row], place: Workplace, into: Path | None) -> tuple[Resu
         if before is not None:
             result = merge(before, result, [known.name for known in ROWS])
         if into is not None:
-            save(result, into)  # after each row, so that an interrupted run has its rows
+            save(result, into)  # after each row, so that an interrupted run keeps its rows
     return result, any(line.problem for line in lines)
 
 
-def measure_row(row: Row, place: Workplace) -> Line:
+def measure_row(row: Row, place: Workplace) -> RowResult:
     start = time.monotonic()
     try:
         found = row.run(place)
     except Skipped as reason:
         say(f"SKIPPED {row.name}: {reason}")
-        return Line(row, skipped=str(reason))
+        return RowResult(row, skipped=str(reason))
     except (CommandFailed, Unfaithful, OSError, ValueError, KeyError) as problem:
         say(f"FAILED {row.name}: {problem}")
-        return Line(row, problem=f"{type(problem).__name__}: {problem}")
-    return Line(row, found if isinstance(found, list) else [found], seconds=time.monotonic() - start)
+        return RowResult(row, problem=f"{type(problem).__name__}: {problem}")
+    return RowResult(row, found if isinstance(found, list) else [found], seconds=time.monotonic() - start)
 
 
 def _groups(arguments: argparse.Namespace) -> list[str]:
@@ -98,7 +98,7 @@ def _groups(arguments: argparse.Namespace) -> list[str]:
 
 
 def chosen(names: Sequence[str] | None, groups: Sequence[str] | None) -> list[Row]:
-    """The rows of these names and those of these groups; if none is named, those with the budgets."""
+    """The rows with these names and those of these groups. Without either, the first group."""
     known = [row.name for row in ROWS]
     unknown = [name for name in names or [] if name not in known]
     if unknown:

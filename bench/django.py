@@ -1,4 +1,4 @@
-"""A real repository: the source distribution of Django, by pip, kept for the next run."""
+"""A real repository: the source distribution of Django. pip downloads it, and later runs use it again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PATIENCE = 300
 
 
 def write_django(root: Path) -> Tree:
-    """All of it, as a fresh clone has it: nothing is untracked."""
+    """All files, as in a fresh clone: none is untracked."""
     root.mkdir()
     # With the owner and the modes that a clone would have.
     subprocess.run(["tar", "-xzf", _archive(), "-C", root, "--strip-components=1", "--no-same-owner",
@@ -34,7 +34,7 @@ def _archive() -> Path:
 
 
 def _download(cache: Path) -> None:
-    """Pip has the caller's environment, where its index is set."""
+    """Pip runs with the caller's environment, which may name its index."""
     command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", "django",
                "--dest", str(cache), f"django=={VERSION}"]
     try:

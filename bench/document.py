@@ -1,4 +1,5 @@
-"""Puts a result into docs/benchmarks.md: what stands between two markers is made here, the rest by hand."""
+"""Puts a result into docs/benchmarks.md. The text between two markers is generated; the rest is written by
+hand."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ NOTHING = "*Not measured yet.*"
 
 
 def write(result: Result, docs: Path) -> list[Path]:
-    """Redraws the page and its plots; tells which files were written."""
+    """Update the page and draw its plots. Returns the files that were written."""
     page = docs / PAGE
     plots = all_plots(result)
     (docs / IMAGES).mkdir(exist_ok=True)
@@ -52,7 +53,7 @@ def sections(result: Result, plots: set[str]) -> dict[str, str]:
 
 
 def fill(text: str, parts: dict[str, str]) -> str:
-    """The page with each part between its markers replaced; a part without markers is an error."""
+    """The page with each part replaced between its markers. A part without markers is an error."""
     for name, part in parts.items():
         begin, end = f"<!-- bench:{name} -->", f"<!-- /bench:{name} -->"
         pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.S)

@@ -1,4 +1,4 @@
-"""Everyone who competes, each with a copy of the same tree, and who could not come."""
+"""All tools that are compared, each with a copy of the same tree, and why others are missing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bench.workplace import Workplace, say
 
 @dataclass
 class Field:
-    """Who takes part, in which directory, and why others do not."""
+    """Which tools take part, in which directories, and why others do not."""
 
     peers: dict[str, Peer]
     roots: dict[str, Path]
@@ -35,7 +35,7 @@ _fields: dict[Workplace, Field] = {}
 
 
 def field_of(place: Workplace) -> Field:
-    """All contenders past their first snapshot and calmed down; made once for a run."""
+    """All contenders after their first snapshot, with no background work left. Made once for a run."""
     if place not in _fields:
         _fields[place] = _make(place)
     return _fields[place]
@@ -68,14 +68,14 @@ def _make(place: Workplace) -> Field:
         say(f"first snapshot: {name}")
         try:
             peer.first()
-            peer.rest(place.options.settle)
+            peer.wait_until_idle(place.options.settle)
         except (CommandFailed, OSError, ValueError) as problem:
             field.drop(name, str(problem)[:300])
     return field
 
 
-def calm(place: Workplace, field: Field) -> None:
-    """Snapshots with everyone until nobody has a recently changed file to read again."""
+def warm_up(place: Workplace, field: Field) -> None:
+    """Make snapshots with all of them until none has a recently changed file to read again."""
     for _ in range(2):
         settle(place.options.settle)
         for peer in field.peers.values():

@@ -1,7 +1,7 @@
-"""The floor: what a hook that looks at every file costs at least, in any language.
+"""The floor: the least that a hook which looks at every file costs, in any language.
 
-A shell starts an interpreter that does nothing, then two programs in C look at half of the files each, at the
-same time. For a first checkpoint they also read the files and hash them."""
+A shell starts an interpreter that does nothing. Then two programs in C look at half of the files each, at the
+same time. For a first checkpoint they also read and hash the files."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ LOOK = "%i %m %s %T@ %p\\0"
 
 
 def idle_hook(place: Workplace) -> None:
-    """As the hook is started: by a shell that waits for it."""
+    """Start an interpreter in the way in which the hook is started: by a shell that waits for it."""
     place.spawner.run(["/bin/sh", "-c", '"$0" -I -S -c pass; exit 0', place.options.python])
 
 
 def floors(place: Workplace, tree: Tree, root: Path) -> dict[str, Action]:
-    """A contender named `floor`; none where there is no GNU find."""
+    """A contender named `floor`, or none without GNU find."""
     return _at_once(place, tree, root, ["-printf", LOOK], hooks=1)
 
 
 def reading_floors(place: Workplace, tree: Tree, root: Path) -> dict[str, Action]:
-    """The same for who has to read everything, at the start of a session and at its first prompt."""
+    """The same if every file has to be read, with a hook at the start of a session and one at its first
+    prompt."""
     return _at_once(place, tree, root, ["-type", "f", "-exec", "sha256sum", "{}", "+"], hooks=2)
 
 
@@ -49,7 +50,7 @@ def _at_once(place: Workplace, tree: Tree, root: Path, what: list[str], hooks: i
 
 
 def _halves(tree: Tree) -> list[list[str]]:
-    """The names at the top, in two parts with about as many files."""
+    """The top-level names, in two parts with about the same number of files."""
     counts = Counter(path.split("/", 1)[0] for path in tree.paths)
     halves: list[list[str]] = [[], []]
     sizes = [0, 0]

@@ -1,6 +1,8 @@
-"""How well the guard does on lists of shell commands: each is run for real in a scratch project, in either
-storage mode, and the guard is asked before. `python bench/guard.py FILE...`; a line may begin with "OK " (a
-note of who wrote the list, which is not believed: what counts is what the command did to the store).
+"""Measures how well the guard judges lists of shell commands: `python bench/guard.py FILE...`
+
+Each command is run for real in a scratch project, once in each storage mode, and its effect on the store is
+compared with the guard's verdict. The author of a list may put "OK " before a command to mark it as harmless.
+The mark is ignored, because only the effect counts. After "NL ", each `\\n` in the command is a line end.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 from rewind.fast import quickjson
 from rewind.hooks.handle import BLOCK, handle
 
-# Programs that a machine may not have: what these lines would do, by storage mode (project, global).
+# Lines with programs that a machine may not have: whether they would damage the store (project, global mode).
 ABSENT = {"docker run": (True, False), "npx": (True, False), "sudo": (True, False), "fd ": (True, False),
           "rsync -a --delete $HOME": (True, False), "mkdir -p ../fresh": (True, False),
           "OK rsync": (False, False), "OK docker": (False, False), "OK prettier": (False, False),
@@ -69,7 +71,7 @@ class Scene:
             pass
 
     def store(self) -> dict[str, str]:
-        """What is in the state and cannot be made again: content, owner, and whether it can be used."""
+        """The files of the state that cannot be made again: content, owner, and whether they are usable."""
         found = {}
         for path in [*self.state.rglob("*"), self.home / ".rewind" / "known-stores.json"]:
             derived = path.name.startswith(DERIVED) or path.name.endswith(("-shm", "-wal"))
@@ -89,13 +91,13 @@ class Scene:
         return self.store() != self.whole
 
     def renew(self) -> None:
-        while self.work.exists():  # what a command left running may still remove something
+        while self.work.exists():  # a process that a command left running may change files meanwhile
             shutil.rmtree(self.work, ignore_errors=True)
         shutil.copytree(self.top / "first", self.work, symlinks=True)
 
     def stopped(self, command: str) -> bool:
         self.renew()
-        text = plain(command).replace("$W", str(self.work))  # only whoever wrote the list has this variable
+        text = plain(command).replace("$W", str(self.work))  # an agent's shell does not have this variable
         payload = {"session_id": "s", "cwd": str(self.project), "tool_name": "Bash", "tool_use_id": "t",
                    "hook_event_name": "PreToolUse", "tool_input": {"command": text},
                    "transcript_path": str(self.home / ".claude" / "projects" / "x" / "s.jsonl")}

@@ -1,4 +1,4 @@
-"""What a result was measured on, in general words: nothing that would name a person or a host."""
+"""Describes the machine of a measurement in general words, without the name of a person or a host."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _memory_gb() -> int | None:
 
 
 def _disk(where: Path) -> str:
-    """The file system, and whether what it lies on is a spinning disk; Linux only."""
+    """The file system and the kind of disk below it. Linux only."""
     try:
         device = os.stat(where).st_dev
         number = f"{os.major(device)}:{os.minor(device)}"
@@ -58,7 +58,7 @@ def _mounts() -> list[str]:
 
 def _medium(number: str) -> str:
     block = Path(f"/sys/dev/block/{number}").resolve()
-    for folder in (block, block.parent):  # a partition's queue is its disk's
+    for folder in (block, block.parent):  # a partition uses the queue of its disk
         switch = folder / "queue" / "rotational"
         if switch.exists():
             if block.name.startswith("vd") or block.parent.name.startswith("vd"):

@@ -1,6 +1,6 @@
-"""Makes many checkpoints, turns or forks in one process, which is what takes little time.
+"""Makes many checkpoints, turns or forks quickly, by making all of them in one process.
 
-It is both the module that starts that process and the program that runs in it."""
+This file is both the module that starts that process and the program that runs in it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WORKED_ON = "worked-on.txt"
 
 
 def make(rewind: Rewind, python: str, what: str, count: int, *more: object) -> None:
-    """`what` is a function below, with what it takes besides the count."""
+    """`what` names one of the functions below, and `more` are its arguments after the count."""
     from bench.workplace import say
 
     say(f"making {count} {what}")
@@ -27,7 +27,7 @@ def make(rewind: Rewind, python: str, what: str, count: int, *more: object) -> N
 
 
 def turns(count: int, sessions: str, home: str) -> None:
-    """So many checkpoints of so many sessions, by the hooks: a start, then prompts and ends of turns."""
+    """Make `count` checkpoints in several sessions by hooks: a start, then prompts and ends of turns."""
     from bench.talk import Talk
     from rewind.hooks.handle import handle
 
@@ -44,14 +44,14 @@ def turns(count: int, sessions: str, home: str) -> None:
             elif number % 2:
                 tell("user-prompt-submit", prompt=f"Do step {number} of session {one}")
             else:
-                talk.go_on(f"Do step {number - 1} of session {one}", 3)
+                talk.add_turn(f"Do step {number - 1} of session {one}", 3)
                 _work(f"{one}.{number}\n" * (number + 3))
                 tell("stop")
         tell("session-end", reason="exit")
 
 
 def checkpoints(count: int) -> None:
-    """Each one of another content, written over one file, as if an agent worked on it."""
+    """Make checkpoints of one file, with other content each time."""
     from rewind import Controller
 
     project = Controller(".")
@@ -71,7 +71,7 @@ def forks(count: int, transcript: str) -> None:
 
 
 def versions(count: int, folder: str, path: str) -> None:
-    """Of one file, from a directory of them."""
+    """Make checkpoints of one file, whose versions are the files in `folder`."""
     from rewind import Controller
 
     project = Controller(".")

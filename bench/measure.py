@@ -1,4 +1,4 @@
-"""Interleaved timing: every contender runs once per round, in alternating order."""
+"""Interleaved timing: each round runs every contender once, in alternating order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Action = Callable[[], object]
 
 @dataclass(frozen=True)
 class Times:
-    """Of one run, in milliseconds."""
+    """The times of one run in milliseconds; see `Sample`."""
 
     took: float
     cpu: float
@@ -24,8 +24,8 @@ class Times:
 
 @dataclass(frozen=True)
 class Sample:
-    """Milliseconds of one contender, a value per round; `cpu` is the processor time of its processes, which
-    other work on the machine changes less. `whole` is the time until those had ended that went on alone."""
+    """Milliseconds of one contender, one value per round. `cpu` is the processor time of its processes, which
+    other work on the machine changes less. `whole` also includes the time of processes in the background."""
 
     values: tuple[float, ...]
     cpu: tuple[float, ...] = ()
@@ -57,9 +57,10 @@ def interleave(
     after: Callable[[str], object] | None = None,
     ready: Callable[[str], object] | None = None,
 ) -> dict[str, Sample]:
-    """Times the contenders round by round, so that a slow minute hits all of them alike.
+    """Time the contenders round by round, so that a slow minute affects all of them alike.
 
-    `before` prepares a round, `ready` one contender's turn, and `after` checks its result; none is timed.
+    `before` prepares a round, `ready` prepares one contender's turn, and `after` checks its result. None of
+    these is timed.
     """
     taken: dict[str, list[Times]] = {name: [] for name in contenders}
     for number in range(rounds):
@@ -76,8 +77,8 @@ def interleave(
 
 
 def timed(action: Action) -> Times:
-    """What the action returns, if anything, waits for the processes that go on alone. Whoever started them
-    does not wait for them, but the next contender must not run beside them."""
+    """An action may return a function that waits for its processes in the background. A user would not wait
+    for these, but the next contender must not run at the same time."""
     before, start = _processor(), time.perf_counter()
     rest = action()
     took = time.perf_counter() - start
@@ -93,7 +94,7 @@ def _processor() -> float:
 
 
 def settle(seconds: float) -> None:
-    """Lets edits age past the racy window and writes reach the disk, for both sides alike."""
+    """Wait until edits are older than the racy window and writes are on the disk, for all sides alike."""
     if seconds > 0:
         os.sync()
         time.sleep(seconds)

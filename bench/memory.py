@@ -1,4 +1,4 @@
-"""The peak memory of a command, told by the system when it ends (`wait4`)."""
+"""The peak memory of a command, which the system reports when it ends (`wait4`)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Sequence
 
 from bench.spawn import Spawner
 
-# A process inherits the peak of whoever starts it, so it has to be one that is smaller than any Rewind.
-# A hook's process goes on when the script that started it has ended, and comes to us.
+# A process inherits the peak of its parent, so a process that is smaller than any Rewind must start the
+# command. The process of a hook continues after the script that started it has ended, and is then adopted
+# here (36 is PR_SET_CHILD_SUBREAPER).
 _STARTER = """
 import os, sys
 if sys.platform == "linux":
@@ -29,6 +30,6 @@ sys.exit(os.waitstatus_to_exitcode(status))
 
 
 def peak_bytes(spawner: Spawner, python: str, argv: Sequence[str], stdin: object = os.devnull) -> int:
-    """Of the largest process among the command and those it waited for."""
-    told = spawner.output([python, "-I", "-S", "-c", _STARTER, str(stdin), *argv])
-    return int(told) * (1 if sys.platform == "darwin" else 1024)
+    """The peak of the largest process among the command and its children."""
+    peak = int(spawner.output([python, "-I", "-S", "-c", _STARTER, str(stdin), *argv]))
+    return peak * (1 if sys.platform == "darwin" else 1024)

@@ -1,4 +1,4 @@
-"""Rewind as a user has it: put there by `install.sh`, started by the command and the hook that it made."""
+"""Rewind as a user has it: installed by `install.sh` and started by its command and its hook."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ MARKERS = (".git/rewind-store", ".agent/rewind-store")
 
 
 def install(spawner: Spawner, checkout: Path, python: str, home: Path) -> None:
-    """For Claude Code, with all defaults. The interpreter is the first `python3` that install.sh finds."""
+    """Install it for Claude Code with all defaults. install.sh takes the first `python3` that it finds, so
+    `python` is put first on PATH under that name."""
     folder = home / "python"
     folder.mkdir()
     (folder / "python3").symlink_to(python)
@@ -75,14 +76,14 @@ class Rewind:
         return [self._hook, event]
 
     def payload(self, **more: object) -> Path:
-        """What the hook reads: in a file, since a pipe would have to be fed beside it."""
+        """The input of the hook. It is a file, because a pipe would have to be fed at the same time."""
         path = self.spawner.scratch / "payload.json"
         path.write_text(json.dumps({**self.talk.event(), **more}))
         return path
 
     def prompt(self) -> Callable[[], None]:
-        """The hook that makes a checkpoint. What is returned waits until that is written, and its process has
-        ended: the agent does not."""
+        """Run the hook that makes a checkpoint. The returned function waits until the checkpoint is written
+        and its process has ended. An agent does not wait for that."""
         self.hook("user-prompt-submit", **self.next_prompt())
         return self.wait_until_written
 
@@ -92,7 +93,7 @@ class Rewind:
         while notes.get("begun") and time.monotonic() < deadline:
             time.sleep(0.0005)
             notes = self._hook_notes()
-        self.spawner.bury(int(notes.get("left", 0)))
+        self.spawner.wait_for_adopted(int(notes.get("left", 0)))
 
     def _hook_notes(self) -> dict[str, Any]:
         notes = json.loads((self.state / "hook-state.json").read_text())
@@ -100,10 +101,10 @@ class Rewind:
         return notes
 
     def next_prompt(self) -> dict[str, object]:
-        self._prompts += 1  # told twice, an event would count once
+        self._prompts += 1  # the hook ignores an event that it has already seen
         return {"prompt": f"Prompt {self._prompts} of the benchmark", "prompt_id": f"bench-{self._prompts}"}
 
-    # what came of it
+    # the result
 
     def save_named(self) -> str:
         return str(json.loads(self.output("save", "bench", "--json"))["checkpoint"])
@@ -117,8 +118,9 @@ class Rewind:
             self._state = Path(json.loads(self.output("status", "--json"))["state"])
         return self._state
 
-    def rest(self, quiet: float) -> None:
-        """Waits for the process that compresses a first checkpoint afterwards: it would be measured along."""
+    def wait_until_idle(self, quiet: float) -> None:
+        """Wait until the state has not changed for `quiet` seconds. A process in the background compresses a
+        first checkpoint, and it would slow down the next measurement."""
         before, since = self._written(), time.monotonic()
         deadline = since + PATIENCE
         while time.monotonic() < min(since + quiet, deadline):
@@ -130,12 +132,12 @@ class Rewind:
         found = set()
         for folder, _, names in os.walk(self.state):
             for path in (os.path.join(folder, name) for name in names):
-                with suppress(OSError):  # a file may go between being listed and being looked at
+                with suppress(OSError):  # a file may be removed after it was listed
                     found.add((path, os.stat(path).st_size, os.stat(path).st_mtime_ns))
         return found
 
     def forget(self) -> None:
-        """As if Rewind had never seen the project: its store, the entry of it and the marker are gone."""
+        """Remove the store, its entry and the marker, as if Rewind had never seen the project."""
         state, self._state = self.state, None
         shutil.rmtree(state, ignore_errors=True)
         index = self.home / ".rewind" / "known-stores.json"

@@ -1,9 +1,9 @@
 """Measures the page in a real browser: a session of 57 MB and one of 1 MB, scrolling, a live turn, memory.
 
-Run it in a checkout with what the browser tests need, on a quiet machine; the argument is how often each of
-the sessions is opened:
+Run it on a quiet machine, in a checkout with the requirements of the browser tests. The argument says how
+often each session is opened:
 `PYTHONPATH=src:tests:tests/browser python bench/page.py 7`
-It prints JSON, and the table that docs/benchmarks.md shows.
+It prints JSON, and then the table of docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from shop import Agent, Server
 from rewind.controller import Controller
 
 MB, TURNS = 57, 600
-STEPS, PAUSE = 13, 2.0  # of the live turn: about 27 seconds
-BEFORE = 15  # requests that such a turn took when this was first measured
+STEPS, PAUSE = 13, 2.0  # the live turn takes about 27 seconds
+FIRST_MEASURED = 15  # requests of such a turn when this was first measured
 WIDE: Any = {"width": 1440, "height": 900}
 PAINT = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0"
 FRAMES = """() => { window.gaps = []; let last = performance.now();
@@ -35,20 +35,20 @@ FRAMES = """() => { window.gaps = []; let last = performance.now();
     requestAnimationFrame(next); }"""
 
 
-def derived_of(home: Path, project: Path) -> list[Path]:
-    """What is remembered of transcripts: without it, they are read anew."""
+def transcript_caches(home: Path, project: Path) -> list[Path]:
+    """The files that remember what was read from transcripts. Without them, transcripts are read again."""
     return [path for top in (home, project) for path in top.rglob("scan-cache.db*")]
 
 
-def opened(browser: Browser, home: Path, project: Path, session: str, last: int, cold: bool) -> float:
-    """Milliseconds until the turns are on the screen, of a server and a window that were just started."""
+def time_to_open(browser: Browser, home: Path, project: Path, session: str, last: int, cold: bool) -> float:
+    """Milliseconds until the turns are on the screen, with a new server and a new window."""
     if cold:
-        for path in derived_of(home, project):
+        for path in transcript_caches(home, project):
             path.unlink()
     server = Server(project, home)
     try:
         context = browser.new_context(viewport=WIDE)
-        # The key without the page: the server is awake by then, and has read nothing.
+        # Get the cookie without loading the page, so that the server is ready but has read nothing.
         context.request.get(server.address, max_redirects=0)
         turns = open_once(context, server, session, last)
         context.close()
@@ -62,13 +62,13 @@ def ratio_of(browser: Browser, home: Path, project: Path, small: int, rounds: in
     times: dict[str, list[float]] = {SMALL: [], BIG: []}
     for _ in range(rounds):
         for session, last in ((SMALL, small), (BIG, TURNS)):
-            times[session].append(opened(browser, home, project, session, last, cold))
+            times[session].append(time_to_open(browser, home, project, session, last, cold))
     middle = {session: statistics.median(found) for session, found in times.items()}
     return {"small ms": round(middle[SMALL]), "big ms": round(middle[BIG]),
             "ratio": round(middle[BIG] / middle[SMALL], 2)}
 
 
-def scrolled(page: Page) -> dict[str, float]:
+def frame_times(page: Page) -> dict[str, float]:
     """How long frames take while a person scrolls through the long session."""
     page.mouse.move(900, 600)
     page.evaluate(FRAMES)
@@ -80,7 +80,8 @@ def scrolled(page: Page) -> dict[str, float]:
 
 
 def live_turn(page: Page, agent: Agent) -> dict[str, int]:
-    """What one turn that is written before one's eyes costs: requests, and bytes of answers and pushes."""
+    """The cost of one turn that an agent writes while the page shows it: requests, and bytes of answers and
+    pushes."""
     count = {"requests": 0, "bytes": 0, "pushed": 0}
 
     def answered(response: Any) -> None:
@@ -126,7 +127,7 @@ def browse(browser: Browser, home: Path, project: Path, agent: Agent) -> dict[st
     page.go(f"session/{BIG}")
     page.turn(TURNS).wait_for()
     paint = page.page.evaluate(PAINT)
-    found = {"first paint ms": round(paint), "scroll": scrolled(page.page)}
+    found = {"first paint ms": round(paint), "scroll": frame_times(page.page)}
     page.go("")
     page.go(f"session/{agent.session}")
     found["live turn"] = live_turn(page.page, agent)
@@ -144,7 +145,7 @@ def table(found: dict[str, Any]) -> str:
             ("turns on screen, 57 MB ÷ 1 MB, remembered",
              f"{warm['ratio']} ({warm['big ms']} ÷ {warm['small ms']} ms)", "≤ 1.3"),
             ("scrolling: time of a frame, p95", f"{found['scroll']['p95 ms']} ms", ""),
-            ("requests of a live turn of 27 s", str(live["requests"]), f"≤ {BEFORE // 3}"),
+            ("requests of a live turn of 27 s", str(live["requests"]), f"≤ {FIRST_MEASURED // 3}"),
             ("bytes of a live turn, answers and pushes", f"{live['bytes']:,} + {live['pushed']:,}", ""),
             ("memory of the server at most", f"{found['memory']['server MB']} MB", ""),
             ("memory of the page (JavaScript)", f"{found['memory']['page MB']} MB", "")]

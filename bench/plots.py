@@ -1,4 +1,4 @@
-"""A result as pictures: a bar for each ratio, everyone's times side by side, and growth curves."""
+"""A result as pictures: a bar for each ratio, the times of all tools side by side, and growth curves."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from bench.tables import all_contests, short, size
 
 WIDTH = 860.0
 LINE = 22.0
-# Ratios beyond this are cut off and say so by their figure.
+# The bar of a larger ratio is cut off here. The figure beside it shows the ratio.
 WIDEST = 3.0
 
 
 def all_plots(result: Result) -> dict[str, str]:
-    """File name and SVG; only those for which something was measured."""
+    """SVG by file name, only of what was measured."""
     plots = {"bench-ratios.svg": ratios(result), "bench-peers.svg": everyone(result),
              "bench-growth.svg": growth(result)}
     return {name: svg for name, svg in plots.items() if svg}
@@ -53,7 +53,7 @@ def _colour(row: dict[str, Any], ratio: float) -> str:
 
 
 def everyone(result: Result) -> str:
-    """A panel for each operation; times on a logarithmic axis, since they differ a hundredfold."""
+    """A panel for each operation. Times are on a logarithmic axis, because they differ a hundredfold."""
     contests = all_contests(result)
     if not contests:
         return ""
@@ -85,7 +85,7 @@ def _panel(drawing: Drawing, found: dict[str, Any], x: float, y: float) -> None:
 
 
 def growth(result: Result) -> str:
-    """A panel for each thing that grows; dashed is what exactly linear would look like."""
+    """A panel for each quantity that grows. The dashed line is exactly linear growth."""
     panels: dict[tuple[str, str, bool], list[dict[str, Any]]] = {}
     curves = [found for _, found in findings(result, "curve")]
     for found in sorted(curves, key=lambda curve: curve["limit"] is None):
@@ -134,7 +134,7 @@ def _curves(drawing: Drawing, curves: list[dict[str, Any]], x: float, y: float) 
 
 
 def _linear(at: Any, sizes: list[float], start: float, highest: float) -> list[tuple[float, float]]:
-    """From the lowest point on, as far as the panel reaches."""
+    """A line from the lowest point to the edge of the panel."""
     end = min(sizes[-1], sizes[0] * highest / start)
     return [at(sizes[0], start), at(end, start * end / sizes[0])]
 

@@ -1,4 +1,4 @@
-"""A result as text for the terminal: ratios first, then everyone side by side, growth, amounts."""
+"""A result as text for the terminal: ratios first, then all tools side by side, growth, amounts."""
 
 from __future__ import annotations
 

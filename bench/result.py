@@ -1,6 +1,6 @@
-"""The result of a run as plain data: made from what rows found, merged from several runs, kept as JSON.
+"""The result of a run as plain data. Results of several runs can be merged, and they are saved as JSON.
 
-Text, tables and plots are made from this and from nothing else, so that they can be made again later."""
+Text, tables and plots are made only from this, so that they can be made again later."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Result = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Line:
-    """What a row found, or the reason why it found nothing."""
+class RowResult:
+    """The findings of a row, or the reason why it has none."""
 
     row: Row
     findings: list[Finding] = field(default_factory=list)
@@ -32,8 +32,8 @@ class Line:
             return "FAIL"
         if self.skipped:
             return "SKIP"
-        met = [_met(self.row, finding) for finding in self.findings]
-        judged = [answer for answer in met if answer is not None]
+        answers = [_within_budget(self.row, finding) for finding in self.findings]
+        judged = [answer for answer in answers if answer is not None]
         if not judged:
             return "info"
         return "PASS" if all(judged) else "MISS"
@@ -52,7 +52,8 @@ class Line:
         }
 
 
-def _met(row: Row, finding: Finding) -> bool | None:
+def _within_budget(row: Row, finding: Finding) -> bool | None:
+    """None if the finding has no budget."""
     if isinstance(finding, Curve):
         return None if finding.limit is None else finding.verdict == "PASS"
     if isinstance(finding, Outcome) and row.budget is not None:
@@ -60,19 +61,19 @@ def _met(row: Row, finding: Finding) -> bool | None:
     return None
 
 
-def make_result(lines: list[Line], options: Options, machine: dict[str, Any]) -> Result:
+def make_result(rows: list[RowResult], options: Options, machine: dict[str, Any]) -> Result:
     return {
         "format": FORMAT,
         "machine": machine,
         "quick": options.quick,
         "files": options.files[MAIN],
         "rounds": options.rounds,
-        "rows": [line.as_data() for line in lines],
+        "rows": [row.as_data() for row in rows],
     }
 
 
 def merge(old: Result, new: Result, order: list[str]) -> Result:
-    """The new rows in place of the old ones of the same name; all else as the new run says."""
+    """Replace the old rows that the new run measured again. Everything else is as in the new run."""
     rows = {row["name"]: row for row in [*old["rows"], *new["rows"]]}
     known = [rows[name] for name in order if name in rows]
     return {**new, "quick": old["quick"] or new["quick"], "rounds": max(old["rounds"], new["rounds"]),
@@ -95,7 +96,7 @@ def as_json(result: Result) -> str:
 
 
 def findings(result: Result, kind: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Each finding of a kind with the row that it belongs to."""
+    """Each finding of a kind, after its row."""
     return [(row, found) for row in result["rows"] for found in row["findings"] if found["kind"] == kind]
 
 

@@ -1,5 +1,5 @@
-"""The way in which a row says that it cannot be measured here."""
+"""The exception of a row that cannot be measured here."""
 
 
 class Skipped(Exception):
-    """Something that the row needs is not to be had here; the text says what."""
+    """Something that the row needs is missing here. The text says what."""

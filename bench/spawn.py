@@ -26,12 +26,12 @@ class Started:
         _, status = os.waitpid(self.pid, 0)
         code = os.waitstatus_to_exitcode(status)
         if code != 0:
-            talk = self.stderr.read_text(errors="replace").strip()[-600:]
-            raise CommandFailed(f"{' '.join(self.argv)} exited with {code}: {talk}")
+            text = self.stderr.read_text(errors="replace").strip()[-600:]
+            raise CommandFailed(f"{' '.join(self.argv)} exited with {code}: {text}")
 
 
 def adopt_orphans(wanted: bool = True) -> None:
-    """A process whose parent has ended becomes ours, so that its processor time is known. Linux only."""
+    """Adopt processes whose parent has ended, so that their processor time is known. Linux only."""
     if sys.platform == "linux":
         import ctypes
 
@@ -39,7 +39,7 @@ def adopt_orphans(wanted: bool = True) -> None:
 
 
 class Spawner:
-    """Runs commands with one environment; `scratch` takes their stderr and their input."""
+    """Runs commands with one environment. Files in `scratch` hold their stderr."""
 
     def __init__(self, env: Mapping[str, str], scratch: Path) -> None:
         self.env = dict(env)
@@ -68,8 +68,8 @@ class Spawner:
         finally:
             os.close(descriptor)
 
-    def bury(self, pid: int) -> None:
-        """Waits for the end of a process that was adopted."""
+    def wait_for_adopted(self, pid: int) -> None:
+        """Wait for the end of an adopted process."""
         with suppress(ChildProcessError):
             if pid > 0:
                 os.waitpid(pid, 0)
@@ -78,7 +78,7 @@ class Spawner:
         return self.outputs(argv)[0]
 
     def outputs(self, *argvs: Sequence[str]) -> list[bytes]:
-        """Runs the commands beside each other; each one's stdout."""
+        """Run the commands at the same time. Returns the stdout of each."""
         running = []
         for slot, argv in enumerate(argvs):
             reader, writer = os.pipe()

@@ -1,10 +1,10 @@
-"""A few shapes of SVG, in colours that follow the reader's light or dark scheme."""
+"""Draws a few SVG shapes, in colours for the reader's light or dark scheme."""
 
 from __future__ import annotations
 
 from html import escape
 
-# Series colours differ in lightness as well as in hue, for those who do not see the hue.
+# The colours of curves also differ in lightness, for readers who cannot tell the hues apart.
 STYLE = """
 svg { --ground: #ffffff; --ink: #1f2328; --faint: #57606a; --rule: #d0d7de;
       --ours: #0969da; --other: #afb8c1; --bad: #bc4c00;
@@ -26,7 +26,7 @@ text { font: 12px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-seri
 
 
 class Drawing:
-    """Shapes in the order in which they are added, on a ground of its own."""
+    """Shapes on a background, drawn in the order in which they are added."""
 
     def __init__(self, width: float, height: float, title: str) -> None:
         self._parts = [

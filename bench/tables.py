@@ -1,4 +1,4 @@
-"""A result as tables: rows of text that the terminal and the documentation show in their own ways."""
+"""A result as tables of text, which the terminal and the documentation show in different formats."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def size(value: float, of: str) -> str:
 
 
 def ratio_table(result: Result) -> Table:
-    """What cannot be beaten is shown where a budget is missed; `before` where an older result is given."""
+    """The floor is shown if a budget is missed, and the older ratio if an older result is given."""
     before: dict[str, float] = result.get("before", {})
     rows = []
     for row, found in findings(result, "ratio"):
@@ -56,7 +56,7 @@ def _ratio(value: float | None) -> str:
 
 
 def contest_table(result: Result) -> Table:
-    """A row for each tool, a column for each operation: the time, and how many times ours it is."""
+    """A row for each tool and a column for each operation: the time, and the factor to ours."""
     contests = all_contests(result)
     names = _ordered(name for found in contests for name in [*found["amounts"], *found["absent"]])
     rows = [[name, *(_against(found, name) for found in contests)] for name in names]
@@ -86,7 +86,7 @@ def _against(found: dict[str, Any], name: str) -> str:
 
 
 def fidelity_table(result: Result) -> Table:
-    """A row for each property, a column for each tool, and how many each one brought back."""
+    """A row for each property and a column for each tool. The last row counts what each tool restored."""
     checks = [found for _, found in findings(result, "checks")]
     asked = [prop for prop in PROPERTIES if any(prop.name in found["answers"] for found in checks)]
     rows = [[prop.what, *(found["answers"].get(prop.name, "–") for found in checks)] for prop in asked]
@@ -120,7 +120,7 @@ def growth_table(result: Result) -> Table:
 
 
 def losses(result: Result) -> list[str]:
-    """Each measured place where Rewind missed its budget, or was slower or larger than someone else."""
+    """Each row in which Rewind missed its budget, or was slower or larger than another tool."""
     found = [f"{row['what']}: {_ratio_of(row):.2f}, the budget is {row['budget']}"
              for row in result["rows"] if row["verdict"] == "MISS" and row["budget"] is not None]
     found += [f"{curve['what']}: {', '.join(f'{factor:.1f}×' for factor in curve['factors'])} a step"
@@ -155,6 +155,6 @@ def _not_ours(result: Result) -> list[str]:
 
 
 def _ordered(names: Any) -> list[str]:
-    """As first named, ours before all others."""
+    """In the order of their first occurrence, but ours first."""
     found = list(dict.fromkeys(names))
     return sorted(found, key=lambda name: name != OURS)

@@ -1,4 +1,4 @@
-"""Conversations in the shape of Claude Code's transcripts, as long as they are wanted."""
+"""Conversations of any length, in the format of Claude Code's transcripts."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _TEXT = "All work and no play makes for a dull transcript. " * 40
 
 
 class Talk:
-    """One session of one project, with its transcript where the agent would have written it.
+    """One session of a project, with its transcript where the agent would write it.
 
-    As with the agent, the file is there once something was said."""
+    As with the agent, the file does not exist before the first prompt."""
 
     def __init__(self, home: Path, project: Path, number: int = 0) -> None:
         self._project = os.path.realpath(project)
@@ -22,7 +22,7 @@ class Talk:
         self._lines = 0
 
     def event(self) -> dict[str, object]:
-        """What every payload of a hook says."""
+        """The fields of every hook payload."""
         return {"session_id": self.session, "transcript_path": str(self.path), "cwd": self._project}
 
     def grow_to(self, size: int) -> Talk:
@@ -32,13 +32,13 @@ class Talk:
                 file.write(self._turn(f"Prompt {self._lines}", 20))
         return self
 
-    def go_on(self, prompt: str = "", answers: int = 20) -> None:
+    def add_turn(self, prompt: str = "", answers: int = 20) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with open(self.path, "ab") as file:
             file.write(self._turn(prompt or f"Prompt {self._lines}", answers))
 
     def others(self) -> set[str]:
-        """The transcripts beside it."""
+        """The names of the other transcripts in its directory."""
         return {name for name in os.listdir(self.path.parent) if name.endswith(".jsonl")} - {self.path.name}
 
     def remove(self) -> None:

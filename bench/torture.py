@@ -1,4 +1,5 @@
-"""A small project that is hard to bring back: things that tools lose, and the damage done to each."""
+"""The torture tree: a small project that is hard to restore, with things that tools lose and damage to
+each."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ from pathlib import Path
 from typing import Callable, Optional
 
 Change = Callable[[bytes], object]
-# What a path is, such that two equal pictures mean that nothing was lost.
-Picture = dict[bytes, tuple[object, ...]]
+# What is at each path. If two of these are equal, nothing was lost.
+Contents = dict[bytes, tuple[object, ...]]
 
 LONG_AGO = 1_500_000_000
 LARGE = 3 << 20
@@ -21,7 +22,8 @@ LARGE = 3 << 20
 
 @dataclass(frozen=True)
 class Property:
-    """Something that a restore should bring back. `tracked` files are committed to the user's repository."""
+    """Something that a restore should bring back. If `tracked`, it is committed to the user's repository.
+    `look` replaces the usual comparison of kind, mode and content."""
 
     name: str
     what: str
@@ -32,9 +34,9 @@ class Property:
     look: Optional[Callable[[bytes], tuple[object, ...]]] = None
 
 
-def picture(root: bytes, prop: Property) -> Picture:
-    look = prop.look or _whole
-    found: Picture = {}
+def contents(root: bytes, prop: Property) -> Contents:
+    look = prop.look or _kind_mode_content
+    found: Contents = {}
     for path in prop.paths:
         full = os.path.join(root, path)
         found[path] = look(full)
@@ -44,7 +46,7 @@ def picture(root: bytes, prop: Property) -> Picture:
 
 
 def build(root: Path, properties: list[Property], env: dict[str, str]) -> None:
-    """The tree in a git repository of the user's, with the tracked part committed."""
+    """Make the tree in a git repository of the user's, and commit the tracked part."""
     root.mkdir()
     raw = os.fsencode(root)
     (root / "README.md").write_text("A project.\n")
@@ -89,7 +91,7 @@ def _mode(path: bytes, mode: int) -> Change:
 
 def _remove(path: bytes) -> Change:
     def change(root: bytes) -> None:
-        # As a command in a shell does it: no tool of any agent is told.
+        # A command in a shell, so that no tool of an agent knows about it.
         subprocess.run([b"rm", b"-rf", b"--", os.path.join(root, path)], check=True)
 
     return change
@@ -134,8 +136,7 @@ def _become_folder(root: bytes) -> None:
     _write(b"kind.txt/inside.txt", b"in the way\n")(root)
 
 
-def _whole(full: bytes) -> tuple[object, ...]:
-    """Kind, mode and content."""
+def _kind_mode_content(full: bytes) -> tuple[object, ...]:
     try:
         info = os.lstat(full)
     except (FileNotFoundError, NotADirectoryError):
@@ -148,13 +149,13 @@ def _whole(full: bytes) -> tuple[object, ...]:
         return ("file", stat.S_IMODE(info.st_mode), hashlib.sha256(file.read()).hexdigest())
 
 
-def _inside(folder: bytes) -> Picture:
-    found: Picture = {}
+def _inside(folder: bytes) -> Contents:
+    found: Contents = {}
     for at, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if name != b".git"]
         for name in [*folders, *names]:
             full = os.path.join(at, name)
-            found[os.path.relpath(full, os.path.dirname(folder))] = _whole(full)
+            found[os.path.relpath(full, os.path.dirname(folder))] = _kind_mode_content(full)
     return found
 
 
@@ -163,28 +164,28 @@ def _identity(full: bytes) -> tuple[object, ...]:
     return (info.st_ino, info.st_mtime_ns)
 
 
-def _when(full: bytes) -> tuple[object, ...]:
+def _modified_at(full: bytes) -> tuple[object, ...]:
     return (int(os.stat(full).st_mtime),)
 
 
 def _repository(full: bytes) -> tuple[object, ...]:
-    """What git keeps in the user's `.git`, with its content; a tool's note beside it does not count."""
+    """Git's own files in the user's `.git`, with their content. Files that a tool adds do not count."""
     found = []
     for at, _, names in os.walk(full):
-        for name in names if at != full else _KEPT.intersection(names):
+        for name in names if at != full else _GITS_OWN.intersection(names):
             path = os.path.join(at, name)
             with open(path, "rb") as file:
                 found.append((os.path.relpath(path, full), hashlib.sha256(file.read()).hexdigest()))
     return tuple(sorted(found))
 
 
-def _nothing(root: bytes) -> None:
+def _do_nothing(root: bytes) -> None:
     pass
 
 
-# The files of git's own at the top of its directory; all below is git's as well.
-_KEPT = {b"HEAD", b"config", b"description", b"index", b"packed-refs", b"ORIG_HEAD", b"FETCH_HEAD",
-         b"MERGE_HEAD", b"COMMIT_EDITMSG", b"shallow"}
+# Git's own files at the top of its directory. Everything in the directories below is git's.
+_GITS_OWN = {b"HEAD", b"config", b"description", b"index", b"packed-refs", b"ORIG_HEAD", b"FETCH_HEAD",
+             b"MERGE_HEAD", b"COMMIT_EDITMSG", b"shallow"}
 _LATIN, _LINE = b"caf\xe9.txt", b"two\nlines.txt"
 _A, _B = b"as it was\n", b"damaged by an agent\n"
 
@@ -196,7 +197,7 @@ PROPERTIES = [
              _remove(b"gone"), (b"gone/t.txt",), True),
     Property("deleted-new", "untracked file deleted by a shell command", _write(b"lost/u.txt", _A),
              _remove(b"lost"), (b"lost/u.txt",)),
-    Property("created", "file made since is gone again", _nothing, _write(b"later/l.txt", _B),
+    Property("created", "file made since is gone again", _do_nothing, _write(b"later/l.txt", _B),
              (b"later/l.txt",)),
     Property("ignored", "git-ignored file edited", _write(b".env", b"KEY=old\n"), _write(b".env", b"KEY=\n"),
              (b".env",)),
@@ -221,16 +222,16 @@ PROPERTIES = [
              (b"large.bin",)),
     Property("mtime", "the edited file has its old time again",
              _all(_write(b"old.txt", _A), _age(b"old.txt")), _write(b"old.txt", _B),
-             (b"old.txt",), True, _when),
+             (b"old.txt",), True, _modified_at),
     Property("untouched", "a file that nobody touched is not written again", _write(b"still.txt", _A),
-             _nothing, (b"still.txt",), True, _identity),
-    Property("git", "HEAD, index, refs and objects of the user are as they were", _nothing, _nothing,
+             _do_nothing, (b"still.txt",), True, _identity),
+    Property("git", "HEAD, index, refs and objects of the user are as they were", _do_nothing, _do_nothing,
              (b".git",), True, _repository),
 ]
 
 
-def possible(scratch: Path) -> list[Property]:
-    """Those that the file system here allows at all: not every one has names that are not UTF-8."""
+def supported(scratch: Path) -> list[Property]:
+    """Those that the file system here supports. Some do not have names that are not UTF-8, for example."""
     found = []
     for prop in PROPERTIES:
         scratch.mkdir()

@@ -1,4 +1,5 @@
-"""Deterministic project trees that look like a real repository, and the edits made to them."""
+"""Generates project trees that look like a real repository, and edits them. The same seed gives the same
+bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-# Shares of the files; unequal on purpose, since work split by top-level directory must balance.
+# Shares of the files. They are unequal, so that dividing work by top-level directories does not balance it.
 TOP_LEVEL = {
     "packages": 34,
     "src": 27,
@@ -46,7 +47,7 @@ NESTED_IGNORE = "generated/\n*.snap.new\n/local-*.json\n"
 
 @dataclass(frozen=True)
 class TreeSpec:
-    """What to generate; the same spec always gives the same bytes."""
+    """What to generate. The same spec always gives the same bytes."""
 
     files: int
     mean_bytes: int = 6900
@@ -88,13 +89,13 @@ def copy_tree(tree: Tree, root: Path) -> Tree:
 
 
 class Edits:
-    """Hands out edits of files that were not edited before, the same for every tree given."""
+    """Edits files that were not edited before, with the same edits in several trees."""
 
     def __init__(self, tree: Tree, seed: int) -> None:
         self._rng = random.Random(seed)
         texts = [path for path in tree.paths if path.rsplit(".", 1)[-1] in TEXT_ENDINGS]
         self._rng.shuffle(texts)
-        # A small tree may run out of files; going round again still gives new content.
+        # A small tree may run out of files. Editing the same ones again still gives new content.
         self._next = itertools.cycle(texts)
 
     def apply(self, count: int, *roots: Path) -> list[str]:
@@ -107,7 +108,7 @@ class Edits:
 
 
 def fingerprint(root: Path, paths: Iterable[str] | None = None) -> dict[str, tuple[int, str]]:
-    """Mode and content hash of these files, or of every file, to tell whether a restore was exact."""
+    """Mode and content hash of these files, or of all files. It shows whether a restore was exact."""
     found = {}
     for path in files_below(str(root)) if paths is None else (str(root / path) for path in paths):
         with open(path, "rb") as stream:
@@ -117,7 +118,8 @@ def fingerprint(root: Path, paths: Iterable[str] | None = None) -> dict[str, tup
 
 
 def allocated_bytes(root: Path) -> int:
-    """What the file system gave to everything under root, directories included, hard links counted once."""
+    """The space that the file system allocated for everything under `root`, directories included. Hard links
+    count once."""
     total = 0
     seen: set[tuple[int, int]] = set()
     for folder, _, names in os.walk(root):
@@ -140,7 +142,7 @@ def files_below(root: str) -> Iterator[str]:
 
 
 def _insert_line(path: Path, line: bytes) -> None:
-    # Written in place, as agents do: the directory's own mtime does not move.
+    # Written in place, as agents do, so that the time of the directory does not change.
     old = path.read_bytes()
     middle = old.find(b"\n", len(old) // 2) + 1
     path.write_bytes(old[:middle] + line + old[middle:])
@@ -192,13 +194,14 @@ def _words(rng: random.Random, count: int) -> list[str]:
 
 @cache
 def _text_source(seed: int) -> tuple[_TextSource, tuple[Any, ...]]:
-    """The lines of a seed, and where its random numbers go on; trees are many, and this takes longest."""
+    """The lines of a seed, and the state of its random numbers after them. They are kept, because many trees
+    use them and nothing takes as long to make."""
     rng = random.Random(seed)
     return _TextSource(rng), rng.getstate()
 
 
 class _TextSource:
-    """Code-like lines with common and rare ones, which zlib shrinks about as source code."""
+    """Common and rare lines that look like code. zlib compresses them about as well as source code."""
 
     def __init__(self, rng: random.Random) -> None:
         words = _words(rng, 3000)
@@ -240,7 +243,7 @@ def _content(
     size = min(size, 40 * mean_bytes)
     if path.rsplit(".", 1)[-1] in BINARY_ENDINGS:
         return _random_bytes(rng, size + 1)
-    # The first line makes every file's content its own.
+    # The first line makes the content of every file unique.
     return b"# %s %016x\n" % (path.encode(), rng.getrandbits(64)) + text.take(rng, size)
 
 

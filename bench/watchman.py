@@ -1,4 +1,4 @@
-"""A Watchman of our own, where Watchman is installed and Rewind can use it."""
+"""Starts a Watchman for the benchmark, if Watchman is installed and Rewind can use it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from bench.workplace import Workplace, say
 
 PATIENCE = 60.0
 _SETTING = "scan.monitor"
-_WALKS = 3  # checkpoints before Watchman is asked: until then it learns what is there
+_WALKS = 3  # the first checkpoints walk the whole tree; Rewind asks Watchman only after them
 
 
 def find_watchman(place: Workplace) -> str:
-    """Asked before a tree is made for it."""
+    """Raises `Skipped` before a tree is made, which takes long."""
     program = shutil.which("watchman")
     if program is None:
         raise Skipped("Watchman is not installed (package watchman)")
@@ -32,7 +32,7 @@ def find_watchman(place: Workplace) -> str:
 
 
 def watch(place: Workplace, program: str, rewind: Rewind) -> None:
-    """From here on this project asks Watchman what changed."""
+    """From here on, checkpoints of this project ask Watchman what changed."""
     _start(place, program)
     place.spawner.output([program, "watch", str(rewind.project)])
     rewind.run("config", "--set", f"{_SETTING}=watchman")
@@ -45,7 +45,7 @@ def unwatch(rewind: Rewind) -> None:
 
 
 def _start(place: Workplace, program: str) -> None:
-    """One that knows nothing of the user's, and ends with the run."""
+    """Start a server that is separate from the user's own and ends with the run."""
     folder = place.root / "watchman"
     if folder.exists():
         return

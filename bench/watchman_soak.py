@@ -1,5 +1,5 @@
-"""Random changes beside a real Watchman that is restarted, killed and stopped: whatever it says, every
-checkpoint must hold exactly what a walk of the whole tree finds."""
+"""Makes random changes while a real Watchman is restarted, killed and stopped. Whatever Watchman reports,
+every checkpoint must hold exactly what a walk of the whole tree finds."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from typing import Any, Callable
 
 from watchman_server import WatchmanServer
 
-ROUNDS = 250  # with one project; then a new one
-AGED = 2.1  # seconds after which a file counts as settled
+ROUNDS = 250  # after these, a new project is made
+AGED = 2.1  # seconds; older files are not read again
 
 
 class Mismatch(Exception):
@@ -26,7 +26,7 @@ class Mismatch(Exception):
 
 
 class Tree:
-    """A project, and what people and programs do to it."""
+    """A project, and the changes that people and programs make in it."""
 
     def __init__(self, root: str, dice: random.Random) -> None:
         self.root = root
@@ -78,7 +78,7 @@ class Tree:
         with open(path, "w") as file:
             file.write(text)
 
-    # where
+    # random places
 
     def folders(self) -> list[str]:
         found = []
@@ -109,13 +109,13 @@ class Tree:
         deep = [folder for folder in self.folders() if os.path.relpath(folder, self.root).count("/") >= 1]
         return self.dice.choice(deep) if deep else self.folder()
 
-    # what
+    # random changes
 
     def write(self) -> None:
         self._write(self.file())
 
     def write_unseen(self) -> None:
-        """The same size and the same time."""
+        """Change a file, but neither its size nor its time."""
         path = self.file()
         info = os.stat(path)
         with open(path, "r+b") as file:
@@ -146,7 +146,7 @@ class Tree:
         os.rename(self.file(), os.path.join(self.folder(), self.new_name()))
 
     def rename_over(self) -> None:
-        """As editors save."""
+        """Save as editors do."""
         path = self.file()
         self._write(path + "~")
         os.rename(path + "~", path)
@@ -155,7 +155,7 @@ class Tree:
         try:
             os.rename(self.movable(), os.path.join(self.folder(), self.new_name()))
         except OSError:
-            pass  # into itself
+            pass  # a directory cannot be moved into itself
 
     def swap_folders(self) -> None:
         one, other = self.movable(), self.movable()
@@ -209,7 +209,7 @@ class Tree:
             self._ignore_file(path, self.dice.choice(("", "*.tmp\n", "n1*\nfile3*\n")))
 
     def grow(self) -> None:
-        """An ignored directory over the limit, or below it."""
+        """Add files to an ignored directory, which may then exceed the limit of what is captured."""
         folder = os.path.join(self.root, self.dice.choice(("build", "large")), "deep")
         if not os.path.isdir(folder):
             return
@@ -252,7 +252,7 @@ class Tree:
         try:
             what(self)
         except FileNotFoundError:
-            pass  # a name through a link that leads nowhere
+            pass  # a path through a broken link
         return what.__name__
 
 
@@ -265,7 +265,7 @@ ACTIONS: list[Callable[[Tree], None]] = [
 
 
 def disturb(server: WatchmanServer, dice: random.Random, root: str) -> str:
-    """What may happen to Watchman itself."""
+    """Do something to Watchman itself."""
     what = dice.choice(("killed", "stopped", "restarted", "forgotten", "recrawled", "unwatched", "asleep"))
     if what == "recrawled":
         server.command("debug-recrawl", root)
@@ -278,7 +278,8 @@ def disturb(server: WatchmanServer, dice: random.Random, root: str) -> str:
     return what
 
 
-def mend(server: WatchmanServer, what: str) -> None:
+def recover(server: WatchmanServer, what: str) -> None:
+    """Bring Watchman back after `disturb`."""
     if what == "asleep":
         server.send(signal.SIGCONT)
     elif what in ("killed", "stopped", "restarted", "forgotten"):
@@ -294,11 +295,13 @@ class Soak:
         self.counts: Counter[str] = Counter()
         self.why: Counter[str] = Counter()
         self.last: Any = None
-        self._listen()
-        capture.LARGE = 0  # as in a large project; and, unlike with `watchman`, nobody else starts a server
+        self._note_monitors()
+        # Ask Watchman in a small project as well. The setting `watchman` would do that, but would start a
+        # server.
+        capture.LARGE = 0
 
-    def _listen(self) -> None:
-        """Which scans were whole walks, and why."""
+    def _note_monitors(self) -> None:
+        """Note the monitor of each scan, which knows whether the scan was a whole walk, and why."""
         from rewind.snapshot.watchman.monitor import Monitor
 
         plain = Monitor.finish
@@ -341,7 +344,7 @@ class Soak:
         disturbed = disturb(server, dice, tree.root) if dice.random() < 0.08 else ""
         early = dice.random() < 0.5
         if early:
-            mend(server, disturbed)
+            recover(server, disturbed)
         done = [tree.act() for _ in range(dice.choice((0, 1, 1, 1, 2, 3, 8)))]
         if dice.random() < 0.1:
             self._save_while_changing(controller, tree)
@@ -349,14 +352,14 @@ class Soak:
             time.sleep(AGED)
         self._compare(controller, tree, f"round {number}, Watchman {disturbed or 'well'}: {', '.join(done)}")
         if not early:
-            mend(server, disturbed)
+            recover(server, disturbed)
         if disturbed:
             self.counts[f"Watchman {disturbed}"] += 1
         if dice.random() < 0.03:
             self._go_back(controller)
 
     def _save_while_changing(self, controller: Any, tree: Tree) -> None:
-        """What happens while a scan looks must be told to the next one."""
+        """The next scan must see what changes during this one."""
         child = os.fork()
         if not child:
             for _ in range(20):

@@ -1,4 +1,4 @@
-"""The temporary directory of one run, its environment, and the trees that rows share."""
+"""The temporary directory of one run, its environment, and the trees that several rows use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bench.spawn import Spawner
 
 MAIN = "20k"
 DJANGO = "django"
-# Trees of so many files have no copies: there is room for one, and nothing is changed in it.
+# There is only room for one tree of this size. It has no copies, and nothing is changed in it.
 ONE_TREE = "1m"
 
 
@@ -34,7 +34,7 @@ class Grow:
 
 @dataclass(frozen=True)
 class Options:
-    """How much is measured, and with what. What has a default is as a full run has it."""
+    """How much is measured, and with what. The defaults are those of a full run."""
 
     python: str
     checkout: Path
@@ -52,17 +52,17 @@ class Options:
 
     @property
     def few(self) -> int:
-        """Rounds of what takes long."""
+        """Rounds of rows that take long."""
         return max(3, self.rounds // 4)
 
     def rounds_in(self, tag: str) -> int:
-        """Half as many where there is no budget to keep, and most of a round is waiting."""
+        """Half as many for Django, whose rows have no budget and mostly wait."""
         return max(3, self.rounds // 2) if tag == DJANGO and self.rounds > 1 else self.rounds
 
 
 @dataclass
 class Pair:
-    """The same tree twice: one for hooks; one for `rewind save`, on which opencode works as well."""
+    """The same tree twice: one for hooks, the other for `rewind save` and opencode."""
 
     hooked: Rewind
     saved: Rewind
@@ -83,7 +83,7 @@ class Workplace:
         self._folders = 0
         self._repositories: dict[str, trees.Tree] = {}
         self._pairs: dict[str, Pair] = {}
-        self.at_end = ExitStack()  # of what was started for the run
+        self.at_end = ExitStack()  # ends what was started for the run
         install(self.spawner, options.checkout, options.python, self.home)
 
     def fresh(self, name: str) -> Path:
@@ -108,13 +108,13 @@ class Workplace:
         return tree
 
     def small_project(self, name: str, files: int = 40) -> Rewind:
-        """A few files, protected: for rows that are about something else."""
+        """A protected project with a few files, for rows that are not about files."""
         rewind = self.rewind(self.plain_tree(name, trees.TreeSpec(files, 600)).root)
         rewind.init()
         return rewind
 
     def repository(self, tag: str = MAIN) -> trees.Tree:
-        """The tree that all others are copies of."""
+        """The tree of which all others are copies."""
         if tag not in self._repositories:
             self._repositories[tag] = self._make_repository(tag)
         return self._repositories[tag]
@@ -123,11 +123,12 @@ class Workplace:
         if tag == DJANGO:
             tree = write_django(self.fresh(tag))
         else:
-            # A very large tree has smaller files, so that it is about walking and not about copying.
+            # A very large tree has smaller files, so that the time is spent on walking and not on copying.
             mean = {"100k": 2_000, ONE_TREE: 300}.get(tag, trees.TreeSpec.mean_bytes)
             tree = self.plain_tree(tag, trees.TreeSpec(self.options.files[tag], mean))
         if tag == ONE_TREE:
-            # opencode's first snapshot compares each new path with each known one: fifty thousand take hours.
+            # opencode's first snapshot compares each new path with each known one. Fifty thousand would take
+            # hours.
             tree = replace(tree, untracked=tree.untracked[::50])
         say(f"committing {len(tree.paths)} files")
         commit_tracked(self.spawner, tree.root, tree.untracked)
@@ -152,23 +153,24 @@ class Workplace:
         opencode = Opencode(self.spawner, saved.project, self.fresh("opencode.git"))
         opencode.first()
         pair = Pair(hooked, saved, opencode, trees.Edits(tree, seed=1), tree)
-        self.calm(pair)
+        self.warm_up(pair)
         return pair
 
     def _with_history(self, root: Path) -> Rewind:
-        """Made while the files are elsewhere, as each of the checkpoints would look at all of them."""
+        """The files are moved away while the history is made, because each checkpoint would scan all of
+        them."""
         rewind = self.rewind(root)
         with _moved_away(root, self.fresh("meanwhile")):
             many.make(rewind, self.options.python, "turns", self.options.history, self.options.sessions,
                       self.home)
-        rewind.talk.go_on()
+        rewind.talk.add_turn()
         say("the first checkpoint of all files")
         rewind.save()
-        rewind.rest(self.options.settle)
+        rewind.wait_until_idle(self.options.settle)
         return rewind
 
-    def calm(self, pair: Pair) -> None:
-        """Snapshots with both until neither has a recently changed file to read again."""
+    def warm_up(self, pair: Pair) -> None:
+        """Make snapshots with both tools until neither has a recently changed file to read again."""
         for _ in range(2):
             settle(self.options.settle)
             pair.hooked.save()
@@ -190,7 +192,7 @@ def _moved_away(root: Path, elsewhere: Path) -> Iterator[None]:
 
 
 def real_interpreter() -> str:
-    """The interpreter itself: a virtual environment or a version manager's shim costs extra."""
+    """The interpreter itself. That of a virtual environment or the shim of a version manager is slower."""
     base = getattr(sys, "_base_executable", None) or sys.executable
     return os.path.realpath(base)
 

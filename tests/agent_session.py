@@ -1,4 +1,4 @@
-"""A session of an agent in a project of Rewind's, whose checkpoints are made as its hooks make them."""
+"""A session of an agent in a project that Rewind protects, with checkpoints like those of its hooks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class AgentSession:
             controller.close()
 
     def prompts_of(self, fork: dict[str, Any]) -> list[str]:
-        """As the agent reads them."""
+        """The prompts that the agent reads from a fork."""
         raise NotImplementedError
 
     def has(self, fork: dict[str, Any]) -> bool:

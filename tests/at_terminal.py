@@ -1,4 +1,4 @@
-"""A `rewind` in a pseudo-terminal, and a person who reads and answers."""
+"""Runs `rewind` in a pseudo-terminal, and reads and answers like a person."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from rewind_cli import PROGRAM, Rewind
 
 
 def _own_terminal() -> None:
-    """So that Ctrl-C reaches it as from a keyboard."""
+    """Make the pseudo-terminal the controlling one, so that Ctrl-C works as from a keyboard."""
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 class Terminal:
-    """A `rewind` in a pseudo-terminal that can do nothing but show text."""
+    """A `rewind` in a pseudo-terminal, by default one that can only show text."""
 
     def __init__(self, cli: Rewind, *args: str, term: Optional[str] = "dumb",
                  python: tuple[str, ...] = (), **more: str) -> None:
@@ -38,7 +38,7 @@ class Terminal:
         os.close(theirs)
 
     def until(self, wanted: str, patience: float = 60) -> str:
-        """What came up to and with these words."""
+        """Read until these words appear. Returns the text up to and including them."""
         end = time.monotonic() + patience
         while wanted not in self.text:
             assert time.monotonic() < end and self._read(end), f"{wanted!r} never came: {self.text}"
@@ -59,8 +59,8 @@ class Terminal:
         os.write(self.fd, text.encode() + b"\n")
 
     def interrupt(self) -> None:
-        """Ctrl-C, once it waits for an answer: one that comes between a question and the wait for the answer
-        is not seen by Python's `input` until there is an answer."""
+        """Press Ctrl-C when the program waits for an answer. If it came between the question and the wait,
+        Python's `input` would not notice it before there is an answer."""
         stat = Path(f"/proc/{self.process.pid}/stat")
         asleep = 0
         while asleep < 5:

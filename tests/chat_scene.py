@@ -1,5 +1,5 @@
-"""A project with an agent's conversation in it: turns are said, checkpoints made, and every version of every
-transcript is remembered, so that a test can ask whether one was lost."""
+"""A project with an agent's conversation. A test adds turns and makes checkpoints. It can remember every
+version of every transcript, and later ask whether one was lost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONG_AGO = 1_700_000_000
 
 
 class Claude(ClaudeTalk):
-    """As the client writes it in a directory of this machine, prompts with the id that hooks see."""
+    """A transcript for a directory of this machine. Its prompts have the ids that hooks see."""
 
     def __init__(self, project: Path, session: str = SESSION, **more: Any) -> None:
         super().__init__(session, **more)
@@ -41,10 +41,10 @@ def droid(project: Path, session: str = SESSION, title: str = "A talk", **header
 
 
 class Scene:
-    """The client of one session, which appends to its file as it goes."""
+    """The client of one session, which appends every turn to its file."""
 
     def __init__(self, cli: InProcess, agent: str = "claude", session: str = SESSION) -> None:
-        # No test here is about losing power, and a hundred of them would wait for the disk.
+        # These tests are not about power cuts, and syncing would slow them down.
         cli._monkeypatch.setattr(os, "fsync", lambda fd: None)
         if not cli.state.exists():
             cli.init()
@@ -54,7 +54,7 @@ class Scene:
                           else droid(cli.project, session))
         self._written = 0
         self.path = place(cli.home, agent, cli.project, b"", session)
-        (cli.home / ".claude" / "sessions").mkdir(parents=True, exist_ok=True)  # nobody has anything open
+        (cli.home / ".claude" / "sessions").mkdir(parents=True, exist_ok=True)  # no session is open
         self.versions: set[bytes] = set()
         self.first = self.second = ""  # names of checkpoints, for the fixtures
         self.flush()
@@ -68,16 +68,16 @@ class Scene:
         return self.path.parent
 
     def flush(self) -> None:
-        """What was said since goes to the end of the file, wherever that is by now."""
+        """Append the new lines to the file."""
         new = self.talk.lines[self._written:]
         self._written = len(self.talk.lines)
         with open(self.path, "ab") as file:
             file.write(b"".join(line + b"\n" for line in new))
         if self.agent != "claude":
-            self.rest()
+            self.make_old()
 
-    def rest(self) -> None:
-        """Nobody wrote to it in the last minutes."""
+    def make_old(self) -> None:
+        """Make the file look as if nothing was written to it in the last minutes."""
         os.utime(self.path, (LONG_AGO, LONG_AGO))
 
     def say(self, *texts: str) -> None:
@@ -104,7 +104,7 @@ class Scene:
         return Controller(str(self.cli.project))
 
     def save(self, event: str = "", path: Optional[Path] = None, **trigger: Any) -> Record:
-        """As a hook does it."""
+        """Save as a hook does."""
         controller = self.controller()
         session = session_at(str(path or self.path), controller.project.home)
         found = {"event": event, "session": session.session_id, **trigger} if event else None
@@ -112,27 +112,27 @@ class Scene:
 
     def to_turn(self, turn: int, *, both: bool = False, session: Optional[str] = None,
                 **more: Any) -> Outcome:
-        """As the page rewinds: the turn is kept."""
+        """Rewind as the page does: the turn itself is kept."""
         target = AtTurn(self.session if session is None else session, turn, after=True)
         return self.controller().go(target, "both" if both else "conversation", **more)
 
     def records(self) -> list[Record]:
         return self.controller().list_checkpoints(backups=True)
 
-    # what there is
+    # what exists
 
     def forks(self) -> list[Path]:
         return sorted(p for p in self.folder.glob("*.jsonl") if p != self.path)
 
     def fork(self, path: Union[Path, str, None] = None) -> list[str]:
-        """What the client resumes of a fork, as texts of prompts."""
+        """The texts of the prompts that the client resumes from a fork."""
         return prompts_of(self.agent, Path(path) if path else self.forks()[0])
 
     def remember(self) -> None:
         self.versions.update(data for data in self._transcripts() if data)
 
     def lost(self) -> list[bytes]:
-        """Versions of transcripts that are nowhere any more, not even as the beginning of a later one."""
+        """Versions of transcripts that no longer exist anywhere, not even as the beginning of a later one."""
         self.remember()
         present = self._transcripts()
         return [v for v in self.versions if not any(p.startswith(v) for p in present)]
@@ -142,13 +142,13 @@ class Scene:
         return [p.read_bytes() for top in tops for p in sorted(top.rglob("*.jsonl")) if p.is_file()]
 
     def leftovers(self) -> list[str]:
-        """Temporary files that a command should have taken away."""
+        """Temporary files that a command should have removed."""
         tops = (self.cli.home, self.cli.state)
         return [str(p) for top in tops for p in top.rglob("*")
                 if "rewind-tmp" in p.name or p.name.startswith("temporary-")]
 
-    def picture(self) -> dict[str, bytes]:
-        """Every file of the agents' homes."""
+    def agent_files(self) -> dict[str, bytes]:
+        """Every file in the agents' directories, with its content."""
         tops = (self.cli.home / ".claude", self.cli.home / ".factory")
         return {str(p): p.read_bytes() for top in tops for p in top.rglob("*") if p.is_file()}
 
@@ -157,7 +157,7 @@ class Scene:
 
 
 class Turns(Scene):
-    """Turns that end with a checkpoint, as the hooks make them."""
+    """Each turn has a checkpoint before and after it, as with hooks."""
 
     def turn(self, text: str, **files: str) -> None:
         number = self.talk.prompts + 1
@@ -167,7 +167,7 @@ class Turns(Scene):
 
 
 def prompts_of(agent: str, path: Path) -> list[str]:
-    """The prompts that the client goes on from, oldest first."""
+    """The prompts from which the client continues, oldest first."""
     data = path.read_bytes()
     chain = resumed(agent, data)
     texts = {}
@@ -184,7 +184,7 @@ def prompts_of(agent: str, path: Path) -> list[str]:
 
 
 def client_is_running(home: Path, session: str, pid: Optional[int] = None, **more: Any) -> Path:
-    """What Claude Code writes while it has a session open."""
+    """Write the file that Claude Code writes while it has a session open."""
     pid = pid or os.getpid()
     folder = home / ".claude" / "sessions"
     folder.mkdir(parents=True, exist_ok=True)
@@ -204,7 +204,7 @@ def a_dead_pid() -> int:
 
 
 def change_record(cli: InProcess, name: str, **changes: Any) -> None:
-    """A record as somebody else might have written it: fields of its `transcript` replaced."""
+    """Replace fields of a record's `transcript`, as a damaged or hostile store could have them."""
     path = cli.state / "checkpoints" / name / "metadata.json"
     data = json.loads(path.read_text())
     data["transcript"].update(changes)

@@ -1,6 +1,6 @@
-"""The library is compiled once for all tests of a worker, not once for each installation and each copy of it.
+"""Compiles the library once for all tests of a worker, and not once for each installation and each copy.
 
-What `compileall` makes of it is tested where real processes install: `tests/install/test_installer.py`.
+The real `compileall` is tested where real processes install Rewind: `tests/install/test_installer.py`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _codes: dict[bytes, bytes] = {}  # by source
 
 
 def copy_program(top: Path) -> Path:
-    """`bin` and a compiled `src`, for every user to read; the command in it."""
+    """Copy `bin` and a compiled `src` that every user can read. Returns the command."""
     for name in ("bin", "src"):
         shutil.copytree(CHECKOUT / name, top / name, ignore=shutil.ignore_patterns("__pycache__"))
     assert compile_dir(str(top / "src"))
@@ -30,20 +30,20 @@ def copy_program(top: Path) -> Path:
 
 
 def stage_library(folder: Path) -> Path:
-    """The library as an installation of this version leaves it."""
+    """Make the library as an installation of this version does."""
     library = folder / f"lib-{__version__}"
     os.rename(_stage(str(CHECKOUT / "src" / "rewind"), str(library)), library)
     return library
 
 
-def bring_library(library: Path, home: Path) -> None:
-    """Before an installation into this home, which then finds its library there, as if it were not the first
-    one of this version: a quarter of the processor time."""
+def preinstall_library(library: Path, home: Path) -> None:
+    """Call this before an installation into this home. The installation then finds the library of its
+    version, which takes a quarter of the processor time."""
     shutil.copytree(library, home / ".rewind" / "system" / library.name)
 
 
 def compile_dir(folder: str, **_: Any) -> bool:
-    """In place of `compileall.compile_dir`. Code keeps the name of the file that had its source first."""
+    """Replaces `compileall.compile_dir`. Equal sources share code, with the name of the first file."""
     found = [_compile(path) for path in Path(folder).rglob("*.py")]
     return all(found)
 

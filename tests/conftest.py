@@ -1,4 +1,4 @@
-"""A home and a project for every test, and nothing of the person who runs them."""
+"""A home and a project for every test, independent of the settings of the person who runs it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ import hypothesis
 import pytest
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-    # As a shell leaves it for what it starts in the background; every process of a test would inherit that.
+    # A shell ignores SIGINT in what it starts in the background, and every process of a test would inherit
+    # that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Nothing of what is collected is let go before the end, so no search for garbage has to go through it.
+# Collected tests are kept until the end, so searching them for garbage is useless.
 gc.disable()
 
 pytest.register_assert_rewrite("rewind_cli", "hook_scene", "scene", "kill_driver")
@@ -34,7 +35,7 @@ from read_once import read_once  # noqa: E402
 from rewind_cli import Rewind, as_ordinary_user, clean_env  # noqa: E402
 from spawned import spawn_where_python_forks  # noqa: E402
 
-# How fast a machine makes examples is no property of the program.
+# The speed at which a machine makes examples is not tested.
 hypothesis.settings.register_profile("patient", deadline=None, max_examples=other_pythons.examples(100),
                                      suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("patient")
@@ -50,7 +51,7 @@ def pytest_ignore_collect(collection_path: Path) -> Optional[bool]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What takes long goes first, so that no worker is alone with it at the end."""
+    """Put slow tests first, so that at the end no worker is the only one that still runs."""
     slow = [item for item in items if other_pythons.is_too_slow(
         os.path.relpath(item.path, _HERE), item.get_closest_marker("slow") is not None)]
     if slow:
@@ -63,9 +64,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """A search for garbage goes through what tests have made since, not through nine thousand tests and all
-    modules: milliseconds instead of half a second, for each test that asks for one. Nobody else needs one as
-    often as Python makes them: a twentieth of all processor time."""
+    """Exclude nine thousand tests and all modules from garbage collection. A test that collects then takes
+    milliseconds instead of half a second. Other collections are made less often than usual, because they took
+    a twentieth of all processor time."""
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
     gc.enable()
@@ -85,8 +86,8 @@ _numbers = itertools.count()
 
 @pytest.fixture
 def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A directory of the test's own, or one on a disk for what is about files. Not pytest's: its version 8
-    looks through all that it has made before it makes another."""
+    """The test's own directory, on a disk for tests about files. It replaces pytest's fixture, which in
+    version 8 lists all earlier directories before it makes another."""
     name = re.sub(r"\W", "_", request.node.name)[:30]
     disk = on_disk.disk_for(os.path.relpath(request.path, _HERE))
     if disk:
@@ -96,7 +97,7 @@ def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     folder.mkdir(0o700)
     yield folder
     if not request.node.stash.get(_FAILED, False):
-        on_disk.is_over(folder)
+        on_disk.passed(folder)
 
 
 @pytest.fixture
@@ -109,7 +110,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(key)
     for key, value in wanted.items():
         monkeypatch.setenv(key, value)
-    # Nothing that runs in this process can lose power; tests about that start processes and trace them.
+    # Code in this process is not tested for power cuts. Tests about them start processes and trace them.
     monkeypatch.setattr(os, "fsync", lambda fd: None)
     return home
 
@@ -127,10 +128,10 @@ def project(tmp_path: Path) -> Iterator[Path]:
 
 
 def _remove(folder: Path) -> None:
-    """A detached process that collects or packs may still be at it, and remove files of its own."""
+    """A detached process that collects or packs may still run and remove files itself."""
     for patience in range(100, -1, -1):
         if not folder.exists():
-            return  # the test was about that
+            return  # the test removed it
         try:
             shutil.rmtree(folder)
             return
@@ -147,7 +148,7 @@ def rewind(project: Path, home: Path) -> Rewind:
 
 @pytest.fixture(scope="session")
 def program_copy() -> Iterator[Path]:
-    """The command in a copy of the program that every user can read, compiled."""
+    """The command in a compiled copy of the program that every user can read."""
     top = Path(tempfile.mkdtemp(prefix="rewind-test-")).resolve()
     yield copy_program(top)
     shutil.rmtree(top)
@@ -155,13 +156,13 @@ def program_copy() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def ready_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """For `bring_library`."""
+    """A library for `preinstall_library`."""
     return stage_library(tmp_path_factory.mktemp("library"))
 
 
 @pytest.fixture
 def user(program_copy: Path) -> Iterator[Rewind]:
-    """Rewind under a user who is not root, in a project of their own."""
+    """Rewind run by a user who is not root, in this user's own project."""
     with as_ordinary_user(program_copy) as rewind:
         if rewind is None:
             pytest.skip("no Python here that a user other than root can run")

@@ -1,4 +1,5 @@
-"""Agents in every work tree of one repository, whose hooks all fire at the same moment, as real processes."""
+"""Agents in every work tree of one repository. Their hooks are real processes that start at the same
+moment."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ TREES = ("main", "one", "two", "three")
 
 
 class Crowd:
-    """A protected repository with three linked work trees, two beside it and one inside. In each of them
-    something else has changed."""
+    """A protected repository with three linked work trees, two beside it and one inside. Each has different
+    changes."""
 
     def __init__(self, rewind: Rewind, files: int = 40, hook: Optional[list[str]] = None) -> None:
         self.rewind = rewind
@@ -38,7 +39,7 @@ class Crowd:
             if name != "main":
                 git(main, "worktree", "add", "-q", str(tree), home=rewind.home)
             self.change(name, "first")
-            assert rewind.run("save", "first", cwd=tree).code == 0  # a place that was seen before
+            assert rewind.run("save", "first", cwd=tree).code == 0  # Rewind now knows this work tree
 
     def change(self, name: str, text: str) -> None:
         tree = self.trees[name]
@@ -53,8 +54,8 @@ class Crowd:
         return [f"{name} {number}" for number in range(count) if TREES[number % len(TREES)] == name]
 
     def fire(self, count: int) -> list[float]:
-        """So many prompts at once, over all places in turn. How long each hook took, in seconds. When this
-        ends, all that they asked for is made."""
+        """Send `count` prompts at once, to all work trees in turn, and wait for their checkpoints. Returns
+        how long each hook took, in seconds."""
         env, began, took = self._env(), {}, []
         for number in range(count):
             name = TREES[number % len(TREES)]
@@ -87,10 +88,10 @@ class Crowd:
         file.seek(0)
         return file
 
-    # what came of it
+    # the result
 
     def prompts(self, name: str) -> list[str]:
-        """Those that a checkpoint of this place was made for."""
+        """The prompts for which this work tree has a checkpoint."""
         return [str(record["trigger"]["promptId"]) for record in self.records(name)]
 
     def records(self, name: str) -> list[dict[str, Any]]:
@@ -110,7 +111,7 @@ class Crowd:
         return sum(record["trigger"].get("late") is True for name in TREES for record in self.records(name))
 
     def trees_of(self, name: str) -> set[str]:
-        """The code of this place's checkpoints: one, for it did not change while they were made."""
+        """The trees of this work tree's checkpoints. There is one, because no file changed meanwhile."""
         return {str(record["code"]["tree"]) for record in self.records(name)}
 
     def numbers(self) -> list[int]:

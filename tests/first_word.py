@@ -1,4 +1,4 @@
-"""Processes that a test waits for until they have said something."""
+"""Starts Python processes and waits until they print something."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PRELUDE = f"import os, sys, time; sys.path.insert(0, {SOURCE!r}); from rewind im
 
 @contextmanager
 def python(code: str, *args: str) -> Iterator[subprocess.Popen[str]]:
-    """A process that has said its first word, and that ends with the block, children included."""
+    """A process that has printed its first line. At the end of the block it is killed, with its children."""
     process = subprocess.Popen([sys.executable, "-I", "-S", "-c", code, *args], text=True,
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
     assert process.stdin and process.stdout
@@ -35,9 +35,9 @@ def python(code: str, *args: str) -> Iterator[subprocess.Popen[str]]:
         process.stdout.close()
 
 
-def until(true: Callable[[], object], seconds: float = 90) -> bool:
+def until(condition: Callable[[], object], seconds: float = 90) -> bool:
     deadline = time.monotonic() + seconds
-    while not true():
+    while not condition():
         if time.monotonic() > deadline:
             return False
         time.sleep(0.02)

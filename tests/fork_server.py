@@ -1,7 +1,7 @@
-"""Runs commands in processes of their own that need not start Python and read the library anew.
+"""Runs each command in its own process without starting Python and importing the library again.
 
-A program, started by `forked.py` as a command is (`-I -S`): it reads the library once, and each request
-makes a fork of it, with the arguments, the environment, the directory and the streams of a new process.
+`forked.py` starts this program like a command (`-I -S`). It imports the library once. For each request it
+forks a process with the arguments, the environment, the directory and the streams of a new one.
 """
 
 import contextlib
@@ -14,14 +14,14 @@ import signal
 import socket
 import sys
 
-MOST = 128 << 10  # bytes of a request
+MOST = 128 << 10  # the largest request, in bytes
 _ROOMS = ("agents", "config", "store", "transcript", "snapshot", "checkpoint", "cli")
 _NOT_THESE = ("__init__", "tui", "ui", "watch")
-_waited_for = {}  # process -> where its end is told
+_status_pipes = {}  # process -> the pipe for its pid and its exit status
 
 
 def serve(requests, program):
-    """Returns only in a process that is to be the command, which is then like a new one."""
+    """Serve requests. Returns only in a forked process, which must then run the command."""
     woken, wakes = os.pipe()
     for fd in (woken, wakes):
         os.set_blocking(fd, False)
@@ -31,35 +31,36 @@ def serve(requests, program):
         for ready in select.select([requests, woken], [], [])[0]:
             if ready is woken:
                 os.read(woken, 4096)
-                _tell_ends()
-            elif _is_fork(requests, program):
+                _report_ended()
+            elif _fork(requests, program):
                 return
 
 
-def _is_fork(requests, program):
+def _fork(requests, program):
+    """Fork for one request. Returns True in the new process."""
     data, fds, _, _ = socket.recv_fds(requests, MOST, 4)
     if not data:
         os._exit(0)
-    *streams, told = fds
+    *streams, status_pipe = fds
     pid = os.fork()
     if not pid:
         _become(json.loads(data), streams, program)
         return True
-    os.write(told, b"%d\n" % pid)
-    _waited_for[pid] = told
+    os.write(status_pipe, b"%d\n" % pid)
+    _status_pipes[pid] = status_pipe
     for fd in streams:
         os.close(fd)
     return False
 
 
-def _tell_ends():
-    for pid, told in list(_waited_for.items()):
+def _report_ended():
+    for pid, status_pipe in list(_status_pipes.items()):
         found, status = os.waitpid(pid, os.WNOHANG)
         if found:
-            with contextlib.suppress(BrokenPipeError):  # who asked has given up
-                os.write(told, b"%d\n" % status)
-            os.close(told)
-            del _waited_for[pid]
+            with contextlib.suppress(BrokenPipeError):  # the caller no longer waits
+                os.write(status_pipe, b"%d\n" % status)
+            os.close(status_pipe)
+            del _status_pipes[pid]
 
 
 def _become(request, streams, program):

@@ -1,7 +1,7 @@
-"""A command in a process of its own, for half of what it costs to start one: a fork of `fork_server.py`.
+"""Runs a command in its own process at half the cost: a fork of `fork_server.py`.
 
-Each worker starts the first command of every name as a user does, and so whatever has an environment that
-Python itself looks at. Tests about processes (killed, traced, timed, on a terminal) start theirs themselves.
+In each worker, the first use of every command is started as a user does, and so is a command with variables
+that Python itself reads. Tests about processes (killed, traced, timed, on a terminal) start their own.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from typing import Optional
 import fork_server
 
 _FOR_PYTHON = ("LC_", "LANG", "LD_", "PYTHON", "MALLOC_", "TZ")
-# By process, for a fork has none of its own.
+# By process, because a forked process must not use the servers of its parent.
 _servers: dict[tuple[int, str], tuple[subprocess.Popen[bytes], socket.socket]] = {}
 _started_once: set[str] = set()
 
 
 def run_forked(program: Path, args: Sequence[str], env: Mapping[str, str], changed: Mapping[str, str],
                cwd: Path, timeout: float) -> Optional[subprocess.CompletedProcess[bytes]]:
-    """None: this one has to be started as a user does it."""
+    """None if the command has to be started as a user does."""
     name = args[0] if args else ""
     if name not in _started_once or any(key.startswith(_FOR_PYTHON) for key in changed):
         _started_once.add(name)
@@ -41,7 +41,7 @@ def run_forked(program: Path, args: Sequence[str], env: Mapping[str, str], chang
 
 
 def _server(program: str) -> socket.socket:
-    """It belongs to no test, so it has no home."""
+    """The server belongs to no test, so it has no home."""
     known = os.getpid(), program
     if known not in _servers:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -64,7 +64,7 @@ class _Forked:
     def __init__(self, server: socket.socket, request: bytes, timeout: float) -> None:
         self._until = time.monotonic() + timeout
         self._timeout = timeout
-        self._found = {"out": bytearray(), "err": bytearray(), "told": bytearray()}
+        self._found = {"out": bytearray(), "err": bytearray(), "status": bytearray()}
         self._selector = selectors.DefaultSelector()
         with open(os.devnull, "rb") as nothing:
             given = [nothing.fileno()]
@@ -77,7 +77,7 @@ class _Forked:
                 os.close(writing)
 
     def done(self, args: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
-        """All that it said, also what it left running, and how it ended."""
+        """Wait for its end. The output includes that of processes which it left running."""
         try:
             while self._selector.get_map():
                 left = self._until - time.monotonic()
@@ -90,7 +90,7 @@ class _Forked:
             for key in list(self._selector.get_map().values()):
                 os.close(key.fd)
             self._selector.close()
-        code = os.waitstatus_to_exitcode(int(self._found["told"].split()[1]))
+        code = os.waitstatus_to_exitcode(int(self._found["status"].split()[1]))
         out, err = bytes(self._found["out"]), bytes(self._found["err"])
         return subprocess.CompletedProcess(list(args), code, out, err)
 
@@ -102,5 +102,5 @@ class _Forked:
             os.close(key.fd)
 
     def _kill(self) -> None:
-        if self._found["told"]:
-            os.kill(int(self._found["told"].split()[0]), signal.SIGKILL)
+        if self._found["status"]:
+            os.kill(int(self._found["status"].split()[0]), signal.SIGKILL)

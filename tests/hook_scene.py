@@ -1,4 +1,4 @@
-"""An agent that fires hooks: payloads as the clients send them, in a project that Rewind protects."""
+"""An agent that calls hooks in a project that Rewind protects, with payloads like those of the clients."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LONG = "x" * 200  # an edit that is worth a checkpoint
 
 
 class Case:
-    """A recorded payload, as it would be if the client had run in this home and this project."""
+    """A recorded payload. Its paths are replaced by those of the test's home and project."""
 
     def __init__(self, agent: str, name: str, payload: dict[str, Any]) -> None:
         self.agent = agent
@@ -89,7 +89,7 @@ class Hooks:
         self.clock = 1_800_000_000.0
         self._count = 0
         patch.setattr(handling, "time", SimpleNamespace(time=lambda: self.clock))
-        # No test here is about losing power.
+        # These tests are not about power cuts.
         patch.setattr(os, "fsync", lambda fd: None)
 
     @property
@@ -97,11 +97,11 @@ class Hooks:
         self._state = state_of(self.project, self.home, self._state)
         return self._state
 
-    # what there is before
+    # before the events
 
     def protect(self, tier: str = "balanced", mode: str = "project", **settings: Any) -> Hooks:
-        """`rewind init`, with its first checkpoint, and a setting or two. In the project, where many tests
-        look for it, and where the guard has most to do."""
+        """Run `rewind init` with some settings. By default the store is in the project, where many tests look
+        for it, and where the guard has most to do."""
         self.configure(tier=tier, **settings)
         controller, _ = Controller.init(str(self.project), home=str(self.rewind_home), mode=mode)
         controller.close()
@@ -112,7 +112,7 @@ class Hooks:
         (self.rewind_home / "config.json").write_text(json.dumps(settings))
 
     def talk(self, *prompts: str) -> None:
-        """What the client has written so far."""
+        """Write the transcript of these prompts."""
         talk = ClaudeTalk(self.session)
         for prompt in prompts:
             talk.turn(prompt)
@@ -160,7 +160,7 @@ class Hooks:
         self._count += 1
         return event_id(0xB000 + self._count)
 
-    # what there is after
+    # after the events
 
     def records(self) -> list[Record]:
         """Oldest first."""
@@ -177,7 +177,7 @@ class Hooks:
         return len(self.records())
 
     def holds(self, path: str, record: Optional[Record] = None) -> Optional[bytes]:
-        """A file's bytes in a checkpoint, the newest if none is named; None: it is not in there."""
+        """A file's bytes in a checkpoint, by default the newest. None if it is not in the checkpoint."""
         controller = Controller(str(self.project), home=str(self.rewind_home), forgiving=True)
         with tempfile.TemporaryDirectory() as folder:
             try:
@@ -194,13 +194,14 @@ class Hooks:
         return found
 
     def log(self) -> str:
-        """What hooks wrote into the logs, the project's and the user's."""
+        """What hooks wrote into the logs of the project and of the user."""
         logs = (self.state / "rewind.log", self.rewind_home / "rewind.log")
         return "".join(log.read_text() for log in logs if log.exists())
 
 
 def wait_for_late(rewind: Rewind, cwd: Optional[Path] = None) -> None:
-    """Until nobody in this place makes a checkpoint any more whose hook is gone: a slow machine has some."""
+    """Wait until no late checkpoint is being made in this work tree. On a slow machine, hooks may return
+    before their checkpoint is made."""
     for _ in range(600):
         if not rewind.run("list", "--json", cwd=cwd).data["late"]:
             return
@@ -209,8 +210,8 @@ def wait_for_late(rewind: Rewind, cwd: Optional[Path] = None) -> None:
 
 
 def wait_for_made(home: Path, project: Path) -> None:
-    """A hook lets its agent go once everything has been read: until all of that is written as well. A late
-    one is not waited for."""
+    """Wait until the checkpoints of all hooks are written. A hook returns as soon as everything has been
+    read. This does not wait for late checkpoints."""
     storage = home / ".rewind" / "storage"
     for _ in range(6000):
         states = [project / ".agent" / "rewind" / "hook-state.json", *storage.glob("*/hook-state.json"),
@@ -223,7 +224,7 @@ def wait_for_made(home: Path, project: Path) -> None:
 
 
 def run_hook(command: list[Any], data: bytes, home: Path, cwd: Path, **env: str) -> Result:
-    """A hook as a client starts it: through the shell, a pipe on standard input, no terminal."""
+    """Run a hook as a client does: with a pipe as standard input and without a terminal."""
     done = subprocess.run([str(part) for part in command], input=data, cwd=cwd, timeout=120,
                           env={**clean_env(home), **env}, capture_output=True)
     wait_for_made(home, cwd)

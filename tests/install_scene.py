@@ -1,4 +1,4 @@
-"""A machine of one's own: an empty home, a PATH that a test decides about, and agents that call hooks."""
+"""A simulated machine: an empty home, a PATH that the test controls, and agents that call hooks."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Machine:
             self.bin.joinpath(name).symlink_to(found)
 
     def add_python(self, name: str = "python3") -> None:
-        """The Python that runs the tests, as a script: a copy of a link would lose its library."""
+        """The Python that runs the tests, as a script. A link to it would not find its library."""
         python = self.bin / name
         python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
         python.chmod(0o755)
@@ -80,7 +80,7 @@ class Machine:
         return self.run(sys.executable, "-I", "-S", self.checkout / "bin" / "rewind", *args, cwd=cwd)
 
     def answering(self, *command: object, answers: list[str], timeout: float = 60) -> Result:
-        """The command on a terminal, with a person who answers each question that ends in `] `."""
+        """Run the command on a terminal, and answer each question that ends with `] `."""
         master, slave = pty.openpty()
         process = subprocess.Popen([str(word) for word in command], cwd=self.top, stdin=slave,
                                    env={**self.env, "NO_COLOR": "1"}, stdout=slave, stderr=slave,
@@ -142,7 +142,7 @@ class Machine:
                 if "smart-checkpoint" in hook["command"]]
 
     def prompt(self, project: Path, text: str = "do it", settings: Optional[Path] = None) -> None:
-        """Claude Code fires UserPromptSubmit: whatever its settings say is run by the shell."""
+        """Act like Claude Code at UserPromptSubmit: the shell runs the command in its settings."""
         settings = settings or self.home / ".claude" / "settings.json"
         transcript = self.home / ".claude" / "projects" / "-p" / "0b7c1c52-5d0e-4a63-9b8a-2f1d3a6c9e41.jsonl"
         payload = {"session_id": transcript.stem, "transcript_path": str(transcript), "cwd": str(project),
@@ -165,7 +165,7 @@ def _pieces(master: int, until: float) -> Iterator[str]:
             try:
                 data = os.read(master, 65536)
             except OSError:
-                return  # Linux says so when nobody is at the other end any more
+                return  # on Linux, the other end is closed
             if not data:
                 return
             yield data.decode("utf-8", "replace").replace("\r\n", "\n")

@@ -1,4 +1,4 @@
-"""Synthetic Claude Code and Droid transcripts, and what a client resumes of a transcript."""
+"""Synthetic transcripts of Claude Code and Droid, and what a client resumes from a transcript."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ NO_EVENT = "00000000-0000-0000-0000-000000000000"
 
 
 def event_id(number: int) -> str:
-    """Ids that are the same in every run, and readable in a failure."""
+    """An id that is the same in every run and easy to read in a failure."""
     return f"{number:08x}-1111-4222-8333-444444444444"
 
 
 def compact(line: Line) -> bytes:
-    """As both clients write: no spaces, text as it is."""
+    """A line as both clients write it: without spaces, and with text that is not escaped."""
     return json.dumps(line, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 class Talk:
-    """Lines in the order of the file; `here` is the event that the next one hangs off."""
+    """Lines in the order of the file. `here` is the parent of the next event."""
 
     def __init__(self, session: str) -> None:
         self.session = session
@@ -39,18 +39,18 @@ class Talk:
         self.lines.append(line)
 
     def back_to(self, event: Optional[str]) -> None:
-        """The client's own rewind: it writes nothing, the next line just has an older parent."""
+        """The client's own rewind, which writes nothing. The next line has an older parent."""
         self.here = event
 
     def wait(self, seconds: int) -> None:
-        """The clock goes on: a second for each event, else."""
+        """Advance the clock, which otherwise advances by one second for each event."""
         self._waited += seconds
 
     def bytes(self, newline: bytes = b"\n") -> bytes:
         return b"".join(line + newline for line in self.lines)
 
     def offset(self, index: int) -> int:
-        """Where the line of that index starts; from the end when negative."""
+        """The position of the line with this index, which may be negative."""
         return sum(len(line) + 1 for line in self.lines[:index])
 
     def _next(self) -> str:
@@ -68,7 +68,7 @@ class ClaudeTalk(Talk):
         self.version = version
 
     def entry(self, kind: str, **more: Any) -> str:
-        """A line of the tree: it has a uuid and a parent."""
+        """Add a line with a uuid and a parent."""
         uuid = self._next()
         self.add({"parentUuid": self.here, "isSidechain": False, "type": kind, "uuid": uuid,
                   "timestamp": self._time(), "userType": "external", "cwd": "/home/dev/proj",
@@ -86,15 +86,15 @@ class ClaudeTalk(Talk):
         return self._assistant({"type": "text", "text": text})
 
     def tool(self, name: str, result: str) -> str:
-        """A call and its result; returns the event of the result."""
+        """Add a call and its result. Returns the event of the result."""
         call = f"toolu_{self._count}"
         self._assistant({"type": "tool_use", "id": call, "name": name, "input": {}})
         return self.user([{"type": "tool_result", "tool_use_id": call, "content": result}],
                          toolUseResult={"stdout": result})
 
     def parallel(self, *results: str) -> str:
-        """Calls chained one after the other, each result hanging off its own call: all but the last
-        are side leaves."""
+        """Add calls that follow each other, where the parent of each result is its own call. All results but
+        the last are leaves beside the chain."""
         block = {"type": "tool_use", "name": "Bash", "input": {}}
         calls = [self._assistant({**block, "id": f"toolu_{number}"}) for number in range(len(results))]
         for number, (call, result) in enumerate(zip(calls, results)):
@@ -111,8 +111,9 @@ class ClaudeTalk(Talk):
         return prompt
 
     def compaction(self, parent: Optional[str] = "here", kept: Optional[tuple[str, str]] = None) -> str:
-        """The boundary and its summary; returns the boundary's event. `parent` None: no logical parent.
-        `kept`: the first and the last event of what stays as it is behind the summary."""
+        """Add the boundary and its summary. Returns the boundary's event. With `parent` None, it has no
+        logical parent. `kept` names the first and the last event of the messages that are kept after the
+        summary."""
         logical: Line = {"logicalParentUuid": self.here if parent == "here" else parent} if parent else {}
         self.here = None
         if kept:
@@ -125,14 +126,14 @@ class ClaudeTalk(Talk):
         return boundary
 
     def sidechain(self, text: str) -> str:
-        """A subagent's line, as old clients wrote them into the same file."""
+        """Add a line of a subagent. Old clients wrote these into the same file."""
         here = self.here
         uuid = self.user(text, isSidechain=True)
         self.here = here
         return uuid
 
     def progress(self) -> str:
-        """What a running tool or hook tells; older clients wrote such lines."""
+        """Add a progress line of a tool or hook, as older clients wrote them."""
         return self.entry("progress", data={"type": "hook_progress"}, toolUseID="toolu_0")
 
     def last_prompt(self, leaf: str, *, explicit: bool) -> None:
@@ -156,7 +157,7 @@ class DroidTalk(Talk):
 
     def message(self, role: str, content: Any, *, event: Optional[str] = None, aside: bool = False,
                 **more: Any) -> str:
-        """A message; `aside` leaves the place in the conversation where it was."""
+        """Add a message. With `aside`, the next message does not follow it."""
         found = event or self._next()
         parent = {} if self.here is None else {"parentId": self.here}
         self.add({"type": "message", "id": found, "timestamp": self._time(),
@@ -194,7 +195,7 @@ class DroidTalk(Talk):
 
 
 def session_folder(home: Path, agent: str, project: Path) -> Path:
-    """The directory in which that agent keeps the sessions of a project."""
+    """The directory where the agent keeps the sessions of a project."""
     real = os.path.realpath(project)
     if agent == "claude":
         return home / ".claude" / "projects" / re.sub(r"[^A-Za-z0-9]", "-", real)
@@ -202,7 +203,7 @@ def session_folder(home: Path, agent: str, project: Path) -> Path:
 
 
 def place(home: Path, agent: str, project: Path, data: bytes, session: str) -> Path:
-    """A transcript where the client would have written it, with the client's modes."""
+    """Write a transcript where the client would write it, with the same modes."""
     folder = session_folder(home, agent, project)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = folder / f"{session}.jsonl"
@@ -211,10 +212,10 @@ def place(home: Path, agent: str, project: Path, data: bytes, session: str) -> P
     return path
 
 
-# What a client resumes: written from what was seen of the clients, on purpose without Rewind's reader.
+# What a client resumes, as observed in the clients. This does not use Rewind's reader on purpose.
 
 def resumed(agent: str, data: bytes, *, explicit: bool = True) -> list[str]:
-    """The event ids that the client goes on from, oldest first."""
+    """The ids of the events from which the client continues, oldest first."""
     lines = [json.loads(line) for line in data.splitlines() if line.strip()]
     return _resumed_by_claude(lines, explicit) if agent == "claude" else _resumed_by_droid(lines)
 
@@ -248,7 +249,8 @@ def _seconds(line: dict[str, Any]) -> float:
 
 
 def _leaf_of_claude(lines: list[dict[str, Any]], at: dict[str, int], main: list[int], explicit: bool) -> int:
-    """The line that 2.1.325 goes on from, as tests/e2e/test_resumed.py has it from the client itself."""
+    """The line from which Claude Code 2.1.325 continues. tests/e2e/test_resumed.py compares this with the
+    client."""
     named = [n for n, line in enumerate(lines) if line["type"] == "last-prompt"] if explicit else []
     leaf = at.get(lines[named[-1]]["leafUuid"], -1) if named else -1
     if leaf not in main or any(line.get("subtype") == "compact_boundary" for line in lines[leaf:]):
@@ -261,5 +263,5 @@ def _leaf_of_claude(lines: list[dict[str, Any]], at: dict[str, int], main: list[
 
 
 def _resumed_by_droid(lines: list[dict[str, Any]]) -> list[str]:
-    """By file order: Droid 0.225.2 does not care what `parentId` says."""
+    """All messages in file order, because Droid 0.225.2 ignores `parentId`."""
     return [line["id"] for line in lines if line["type"] == "message"]

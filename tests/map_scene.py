@@ -1,5 +1,5 @@
-"""A session as the hooks of Claude Code see it, and the history of an afternoon: turns, one that deletes too
-much, an edit by hand, a native rewind, a fork, a manual checkpoint and an import."""
+"""A session with checkpoints like those of Claude Code's hooks, and the history of an afternoon: turns, one
+of which deletes too much, an edit by hand, a native rewind, a fork, a manual checkpoint and an import."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from rewind_cli import Rewind
 
 
 class Story(Scene):
-    """A checkpoint at each prompt, one at each end, as with the default tier."""
+    """A session with a checkpoint at each prompt and at each end of a turn, as with the default tier."""
 
     names: list[tuple[str, str]]
 
     def turn(self, text: str, *, delete: str = "", end: bool = True, **files: str) -> tuple[str, str]:
-        """The names of the checkpoints before it and after."""
+        """Add a turn. Returns the names of the checkpoints before and after it."""
         number = self.talk.prompts + 1
         before = self.save("UserPromptSubmit", promptId=f"p{number}", promptText=text[:200])
         if end:
@@ -35,14 +35,14 @@ class Story(Scene):
         return before.name, after
 
     def use(self, name: str, **given: str) -> None:
-        """The agent calls a tool in the turn that is going on."""
+        """The agent calls a tool in the current turn."""
         call = f"toolu_{self.talk._count}"
         self.talk._assistant({"type": "tool_use", "id": call, "name": name, "input": given})
         self.talk.user([{"type": "tool_result", "tool_use_id": call, "content": "done"}], toolUseResult={})
         self.flush()
 
     def begin(self, text: str) -> str:
-        """A prompt, with its checkpoint."""
+        """Start a turn: a prompt and its checkpoint."""
         number = self.talk.prompts + 1
         name = self.save("UserPromptSubmit", promptId=f"p{number}", promptText=text[:200]).name
         self.talk.prompt(text)
@@ -55,11 +55,11 @@ class Story(Scene):
         return self.save("Stop", promptId=f"p{self.talk.prompts}").name
 
     def rewind_natively(self, event: Optional[str]) -> None:
-        """The client's own rewind of the conversation; the code stays."""
+        """The client's own rewind of the conversation. The code stays as it is."""
         self.talk.back_to(event)
 
     def in_fork(self, path: Path) -> Story:
-        """The client that goes on in a fork."""
+        """The client, continuing in a fork."""
         found = Story.__new__(Story)
         found.__dict__.update(self.__dict__)
         found.path = path
@@ -74,7 +74,7 @@ class Story(Scene):
 
 
 def afternoon(cli: InProcess) -> Story:
-    """What `rewind list` is about. The clock of the records is set by hand, so that ages are the same."""
+    """Make a history with everything that `rewind list` shows."""
     project = cli.project
     (project / "src").mkdir()
     for number in range(12):
@@ -100,7 +100,7 @@ def afternoon(cli: InProcess) -> Story:
 
 
 def set_clock(rewind: Rewind, now: float, step: float = 240.0) -> None:
-    """Records as if they had been made one every four minutes, the last one just now."""
+    """Change the records as if they had been made every four minutes, the last one now."""
     folder = rewind.state / "checkpoints"
     names = sorted(os.listdir(folder), key=lambda name: _sequence(folder, name))
     import time

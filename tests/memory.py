@@ -1,4 +1,4 @@
-"""How much memory a process has needed at most; for programs that a test starts."""
+"""The peak memory of the current process, for programs that a test starts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 
 def peak_mb() -> int:
     try:
-        # Not `ru_maxrss`, which a process inherits from the one that started it.
+        # Not `ru_maxrss`, which a process inherits from its parent.
         with open("/proc/self/status", encoding="ascii") as file:
             return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) // 1024
     except OSError:

@@ -1,8 +1,9 @@
-"""Where tests make their directories: in memory, if `scripts/run-pytest` can have it so, or on the disk.
+"""Decides where tests make their directories: in memory, if `scripts/run-pytest` could arrange that, or on a
+disk.
 
-A file system in memory never uses the number of an inode again, lists a directory in another order, and has
-nothing to write back. That makes no difference to what a command answers, but it may to what tells changed
-files from others.
+A file system in memory never reuses the number of an inode, lists directories in another order, and has
+nothing to write back. That does not change the answers of commands, but it may change how changed files are
+recognized. So tests about files use a disk.
 """
 
 from __future__ import annotations
@@ -15,22 +16,24 @@ from typing import Optional
 
 import other_pythons
 
-# A directory on the disk; "": nothing is in memory.
+# A directory on the disk. Empty if pytest's directories are not in memory.
 DISK = os.environ.get("REWIND_TEST_DISK", "")
-# Below `tests/`. The other Pythons have everything in memory: the file systems are the same for each Python.
+# Below `tests/`. Other Pythons use memory for all tests, because the file systems are the same for each
+# Python.
 ROOMS = ("fidelity", "snapshot", "store")
-_KEPT = 30  # a process or a thread of a test that is over may still be at work
-_over: collections.deque[Path] = collections.deque()
+_KEPT = 30  # processes and threads of finished tests may still run, so the last directories are kept
+_passed: collections.deque[Path] = collections.deque()
 
 
 def disk_for(path: str) -> Optional[str]:
-    """Where a test in this file, named from `tests/`, makes its directory; None: where pytest would."""
+    """Where the tests of this file, relative to `tests/`, make their directories. None means pytest's
+    place."""
     return DISK if DISK and not other_pythons.WHICH and path.split(os.sep)[0] in ROOMS else None
 
 
-def is_over(folder: Path) -> None:
-    """The test to which this directory belongs has passed, so others may have the memory a little later."""
+def passed(folder: Path) -> None:
+    """The test of this directory has passed. Remove the directory some tests later, to free its memory."""
     if DISK:
-        _over.append(folder)
-        if len(_over) > _KEPT:
-            shutil.rmtree(_over.popleft(), ignore_errors=True)
+        _passed.append(folder)
+        if len(_passed) > _KEPT:
+            shutil.rmtree(_passed.popleft(), ignore_errors=True)

@@ -1,5 +1,5 @@
-"""opencode's sessions for tests: the recorded ones as Rewind's plugin would copy them, made-up ones, a second
-reader, and a program that takes the place of opencode where only its commands matter."""
+"""opencode's sessions for tests: recorded ones as Rewind's plugin would copy them, made-up ones, a second
+reader, and a program that replaces opencode if only its commands matter."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def recorded(name: str) -> Any:
 
 
 def lines_of_export(export: dict[str, Any]) -> list[Line]:
-    """What the plugin makes of what opencode's client tells, which is what `opencode export` writes."""
+    """The lines that the plugin writes for a session. An export has the same data as opencode's client."""
     lines = [{"type": "session", "format": 1, "timestamp": _stamp(export["info"]), "info": export["info"]}]
     for message in export["messages"]:
         info = {key: value for key, value in message["info"].items()
@@ -35,7 +35,7 @@ def _stamp(info: Line) -> str:
 
 
 def export_of_rows(rows: dict[str, Any]) -> dict[str, Any]:
-    """The rows of the database as an export has them."""
+    """The rows of the database in the form of an export."""
     parts: dict[str, list[Line]] = {}
     for row in rows["part"]:
         parts.setdefault(row["message_id"], []).append(
@@ -70,7 +70,7 @@ def place(home: Path, lines: list[Line]) -> Path:
 
 
 class Talk:
-    """A session as opencode 1.18 keeps it, row by row."""
+    """A session in the form in which opencode 1.18 stores it."""
 
     def __init__(self, cwd: Path, id: str = "ses_e21b00000ffeAAAAAAAAAAAAAA", **info: Any) -> None:
         self.id = id
@@ -91,9 +91,9 @@ class Talk:
 
     def message(self, role: str, *parts: Line, **info: Any) -> str:
         id = self.new_id("msg")
-        told = {"id": id, "sessionID": self.id, "role": role, "time": self._time(), **info}
+        found = {"id": id, "sessionID": self.id, "role": role, "time": self._time(), **info}
         own = [{"id": self.new_id("prt"), "sessionID": self.id, "messageID": id, **part} for part in parts]
-        self.messages.append({"info": told, "parts": own})
+        self.messages.append({"info": found, "parts": own})
         return id
 
     def prompt(self, text: str, *more: Line) -> str:
@@ -124,13 +124,13 @@ class Talk:
 
 
 def tool(call: str, output: str, status: str = "completed") -> Line:
-    told = {"error": output} if status == "error" else {"output": output}
+    result = {"error": output} if status == "error" else {"output": output}
     return {"type": "tool", "tool": "bash", "callID": call,
-            "state": {"status": status, "input": {"command": "make"}, **told}}
+            "state": {"status": status, "input": {"command": "make"}, **result}}
 
 
 def prompts_in(lines: list[Line]) -> list[str]:
-    """A second reader, too simple to be wrong."""
+    """The prompts, found by a simple second reader."""
     revert = lines[0]["info"].get("revert") or {}
     found = []
     for line in lines[1:]:
@@ -165,7 +165,7 @@ else:
 
 
 def fake_client(bin: Path) -> Path:
-    """A program called opencode; returns where it keeps what it has imported."""
+    """Make a program called opencode. Returns the directory of the sessions that it has imported."""
     bin.mkdir(exist_ok=True)
     program = bin / "opencode"
     program.write_text(FAKE.format(python=sys.executable))

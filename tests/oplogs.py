@@ -1,4 +1,4 @@
-"""Gemini CLI's sessions for tests: the recorded ones, made-up ones, and a second reader."""
+"""Gemini CLI's sessions for tests: recorded ones, made-up ones, and a second reader."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def lines_of(data: bytes) -> list[bytes]:
 
 
 def start(data: bytes, line: int) -> int:
-    """Where a line begins; the first is 0."""
+    """The position of a line. The first line is 0."""
     return sum(map(len, lines_of(data)[:line]))
 
 
@@ -46,8 +46,8 @@ def line(data: Any) -> bytes:
 
 
 class Talk:
-    """A session as Gemini CLI 0.61 writes it, record by record. Time passes by a second a record, unless it
-    is `live`."""
+    """A session as Gemini CLI 0.61 writes it, record by record. The clock advances by a second for each
+    record. With `live`, it is the real clock."""
 
     def __init__(self, project: Path, id: str = "", live: bool = False) -> None:
         self.live = live
@@ -92,7 +92,7 @@ class Talk:
         return self.say("user", text)
 
     def tool(self, name: str, output: str, **args: Any) -> None:
-        """A call as it is recorded: an empty answer, the same with the call, and the result by itself."""
+        """A call as it is recorded: an empty answer, the same answer with the call, and the result alone."""
         call = f"{name}_{len(self.lines)}"
         id = self.say("gemini", "", thoughts=[], model="m")
         result = [{"functionResponse": {"id": call, "name": name, "response": {"output": output}}}]
@@ -104,7 +104,7 @@ class Talk:
         self.say("gemini", text, thoughts=[{"subject": "S", "description": "D"}], model="m")
 
     def resume(self) -> None:
-        """In the same minute: the session begins anew, then all messages are written once more."""
+        """Resume in the same minute: the header and all messages are written again."""
         kept = self.messages
         self.header()
         self.add({"$set": {"sessionId": self.id}})
@@ -132,7 +132,7 @@ class Talk:
 
 
 def second_reader(data: bytes) -> list[Line]:
-    """The messages that a log amounts to, found in the most obvious way."""
+    """The messages that remain at the end of a log, found in the most obvious way."""
     found: list[Line] = []
     for raw in data.split(b"\n"):
         try:

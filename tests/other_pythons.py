@@ -1,8 +1,8 @@
-"""What is different where `scripts/other-pythons` runs the tests. The default Python runs all, in full.
+"""What differs if `scripts/other-pythons` runs the tests. The default Python runs all tests.
 
 The others run the tests that are not `slow`, and the oldest also the slow ones of files, hooks and git. They
-leave out what is never used with them, and make fewer random examples: what a Python does in another way
-shows in a few of them, and the rare ones are a matter of the program alone.
+leave out what is never used with them, and make fewer random examples: a few are enough to show a difference
+between Pythons, and rare cases do not depend on the Python.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _AT_LEAST = 10
 
 
 def is_left_out(path: str) -> bool:
-    """Whether a file or directory, named from `tests/`, is not even read."""
+    """Whether a file or directory, relative to `tests/`, is not collected."""
     return bool(WHICH) and path in ON_THE_DEFAULT_ONLY
 
 
@@ -35,5 +35,5 @@ def is_too_slow(path: str, slow: bool) -> bool:
 
 
 def examples(count: int) -> int:
-    """How many Hypothesis makes where the default Python makes `count`."""
+    """The number of Hypothesis's examples, if the default Python makes `count`."""
     return min(count, max(_AT_LEAST, count // _A_PART)) if WHICH else count

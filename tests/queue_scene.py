@@ -1,4 +1,4 @@
-"""Hooks as real processes that wait for each other in one place, and that are stopped and killed there."""
+"""Hooks as real processes that wait for each other in one work tree, and that tests stop or kill there."""
 
 from __future__ import annotations
 
@@ -18,41 +18,42 @@ from rewind.errors import Locked
 from rewind.lock import Lock
 from rewind_cli import CHECKOUT, Rewind, clean_env
 
-# A hook that notes who looks at the tree, looks as long as it is told to, and may be told how long it waits
-# for its turn. By the name of a function that it calls it is stopped or killed there.
+# A hook that notes each process that scans the tree. Files in a directory control it: how long a scan takes,
+# and before or after which function a process is stopped or killed. An argument says how long a hook waits
+# for its turn.
 HOOK = """
 import os, signal, sys, time
 sys.path.insert(0, sys.argv[1])
 from rewind.hooks import entry
 from rewind.hooks.making import checkpoint, in_time, queue, service, work
 from rewind.snapshot.scan import scan
-work.WAIT, told = float(sys.argv[2]), sys.argv[3]
-service._QUICK, service._needed = 60.0, lambda took: 0.0  # who is stopped for a test is not slow
-right = scan.Walker
-def looking(*args):
-    with open(told + "/looks", "a") as file:
+work.WAIT, controls = float(sys.argv[2]), sys.argv[3]
+service._QUICK, service._needed = 60.0, lambda took: 0.0  # a process that a test stops does not count as slow
+real = scan.Walker
+def scanning(*args):
+    with open(controls + "/scans", "a") as file:
         file.write(f"{os.getpid()}\\n")
-    while os.path.exists(told + "/hold"):
+    while os.path.exists(controls + "/hold"):
         time.sleep(0.01)
-    return right(*args)
-scan.Walker = looking
+    return real(*args)
+scan.Walker = scanning
 
 def stop_or_kill(where):
     for what, number in (("kill", signal.SIGKILL), ("stop", signal.SIGSTOP)):
         try:
-            os.rename(f"{told}/{what} {where}", told + "/taken")
+            os.rename(f"{controls}/{what} {where}", controls + "/taken")
         except OSError:
             continue
-        with open(told + "/draft", "w") as file:
+        with open(controls + "/draft", "w") as file:
             file.write(str(os.getpid()))
-        os.rename(told + "/draft", told + "/at")
+        os.rename(controls + "/draft", controls + "/at")
         os.kill(os.getpid(), number)
 
 def watched(owner, name):
-    right = getattr(owner, name)
+    real = getattr(owner, name)
     def call(*args, **more):
         stop_or_kill("before " + name)
-        found = right(*args, **more)
+        found = real(*args, **more)
         stop_or_kill("after " + name)
         return found
     setattr(owner, name, call)
@@ -68,15 +69,15 @@ os._exit(entry.run(["user-prompt-submit"]))
 class Scene:
     def __init__(self, rewind: Rewind, tmp_path: Path) -> None:
         self.rewind = rewind
-        self.told = tmp_path / "told"
-        self.told.mkdir()
+        self.controls = tmp_path / "controls"
+        self.controls.mkdir()
         (rewind.project / "a.txt").write_text("before\n")
         (rewind.project / "gone.txt").write_text("gone\n")
         rewind.init()
 
     @contextmanager
     def busy(self) -> Iterator[None]:
-        """Another process works in this place, as during a restore."""
+        """Another process holds the lock of this work tree, as during a restore."""
         with Lock(str(self.rewind.state / "place.lock"), "restore", 0):
             yield
 
@@ -85,7 +86,7 @@ class Scene:
         data = {"session_id": session, "transcript_path": str(transcript), "cwd": str(self.rewind.project),
                 "prompt": text, "prompt_id": text}
         hook = subprocess.Popen([sys.executable, "-I", "-S", "-c", HOOK, str(CHECKOUT / "src"), str(wait),
-                                 str(self.told)], cwd=self.rewind.project, stdin=subprocess.PIPE,
+                                 str(self.controls)], cwd=self.rewind.project, stdin=subprocess.PIPE,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 env={**clean_env(self.rewind.home), "CLAUDECODE": "1"})
         assert hook.stdin
@@ -106,13 +107,13 @@ class Scene:
         raise AssertionError(self.requests())
 
     def leader(self, text: str, **more: Any) -> subprocess.Popen[bytes]:
-        """The hook whose turn it is: it waits for the place, and all that come now wait for it."""
+        """The hook whose turn it is. It waits for the work tree, and all later hooks wait for it."""
         hook = self.prompt(text, **more)
-        assert until(self.is_at_work), "nobody has its turn"
+        assert until(self.is_at_work), "no hook has its turn"
         return hook
 
     def is_at_work(self) -> bool:
-        """Whether somebody has its turn, also if only for others."""
+        """Whether a process has its turn, even if it only works for others."""
         lock = self.rewind.state / "queue.lock"
         if not lock.exists():
             return False
@@ -128,61 +129,61 @@ class Scene:
         return {one["trigger"]["promptId"]: one for one in found if one["trigger"].get("promptId")}
 
     def holds(self, path: str, one: dict[str, Any]) -> str:
-        """What a checkpoint has of a file; nothing, where it has not."""
-        out = self.told.with_name(one["name"])
+        """The text of a file in a checkpoint. Empty if the file is not in it."""
+        out = self.controls.with_name(one["name"])
         if not out.exists():
             self.rewind.ok("restore", one["name"], "--to", out)
         return (out / path).read_text() if (out / path).exists() else ""
 
-    def count_looks(self) -> int:
-        return len(self.lookers())
+    def count_scans(self) -> int:
+        return len(self.scanners())
 
-    def lookers(self) -> list[int]:
-        """The processes that have looked at the tree."""
-        looks = self.told / "looks"
-        return [int(line) for line in looks.read_text().splitlines()] if looks.exists() else []
+    def scanners(self) -> list[int]:
+        """The processes that have scanned the tree."""
+        scans = self.controls / "scans"
+        return [int(line) for line in scans.read_text().splitlines()] if scans.exists() else []
 
-    # what a process does at a certain place
+    # control of the processes
 
     @contextmanager
-    def looking(self) -> Iterator[None]:
-        """Until the end of this, whoever looks at the tree goes on looking."""
-        (self.told / "hold").touch()
+    def scans_held(self) -> Iterator[None]:
+        """Scans do not end before the end of the block."""
+        (self.controls / "hold").touch()
         yield
-        (self.told / "hold").unlink()
+        (self.controls / "hold").unlink()
 
-    def wait_for_looks(self, count: int) -> None:
-        assert until(lambda: len(self.lookers()) == count), self.lookers()
+    def wait_for_scans(self, count: int) -> None:
+        assert until(lambda: len(self.scanners()) == count), self.scanners()
 
     def kill_at(self, name: str) -> None:
         """The first process that gets there kills itself."""
-        (self.told / f"kill {name}").touch()
+        (self.controls / f"kill {name}").touch()
 
     def stop_at(self, name: str) -> None:
         """The first process that gets there stops, until `wake`."""
-        (self.told / f"stop {name}").touch()
+        (self.controls / f"stop {name}").touch()
 
-    def there(self) -> int:
-        """The process that got there."""
-        assert until((self.told / "at").exists)
-        return int((self.told / "at").read_text())
+    def stopped(self) -> int:
+        """Wait for the process that gets there. Returns its id."""
+        assert until((self.controls / "at").exists)
+        return int((self.controls / "at").read_text())
 
     def wake(self) -> None:
-        os.kill(self.there(), signal.SIGCONT)
+        os.kill(self.stopped(), signal.SIGCONT)
 
     def end(self) -> None:
-        """Nobody stays who was stopped by a test that failed."""
-        (self.told / "hold").unlink(missing_ok=True)
-        if (self.told / "at").exists():
+        """Kill a process that a failed test has left stopped."""
+        (self.controls / "hold").unlink(missing_ok=True)
+        if (self.controls / "at").exists():
             try:
-                os.kill(self.there(), signal.SIGKILL)
+                os.kill(self.stopped(), signal.SIGKILL)
             except ProcessLookupError:
                 pass
 
 
-def until(true: Callable[[], object]) -> bool:
+def until(condition: Callable[[], object]) -> bool:
     for _ in range(6000):
-        if true():
+        if condition():
             return True
         time.sleep(0.01)
     return False

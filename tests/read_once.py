@@ -1,7 +1,6 @@
-"""What each command reads anew is read once for all commands that run in the process of the tests.
+"""Reads some things only once for all commands that run in the process of the tests.
 
-A real command reads each of it once, so its process would gain nothing. Real processes are started wherever
-one is what a test is about.
+A real command reads each of them once, so it would gain nothing. Tests about real processes start them.
 """
 
 from __future__ import annotations
@@ -12,17 +11,17 @@ from rewind.checkpoint.rewind.files import open_files
 from rewind.install.machine import bundle
 from rewind.snapshot.rules import ignore
 
-_LONG = 1000  # the built-in list, of which nothing changes once it is read
+_LONG = 1000  # only the built-in list is longer, and its objects never change
 _new = ignore.IgnoreFile
 _known = functools.lru_cache(maxsize=8)(_new)
 _others = open_files._others
 _before: set[bytes] = set()
 _imported = bundle._imported
-_imports: dict[tuple[bytes, str, frozenset[str]], list[str]] = {}  # by source, name and what else there is
+_imports: dict[tuple[bytes, str, frozenset[str]], list[str]] = {}  # by source, name and all modules
 
 
 def read_once() -> None:
-    """From now on."""
+    """Replace the functions from now on."""
     _before.update(_others(open_files._PROC))
     ignore.IgnoreFile = _ignore_file  # type: ignore[assignment, misc]
     open_files._others = _started_since
@@ -34,8 +33,8 @@ def _ignore_file(text: bytes, prefix: bytes = b"") -> ignore.IgnoreFile:
 
 
 def _started_since(proc: bytes) -> list[bytes]:
-    """No file of a test is in the hands of a process that is older than the run. A number that has become
-    free may be given to a younger one."""
+    """Leave out processes that are older than the run, because they cannot have a file of a test open. The id
+    of one that has ended may be used again."""
     found = _others(proc)
     if proc == open_files._PROC:
         _before.intersection_update(found)
@@ -44,7 +43,7 @@ def _started_since(proc: bytes) -> list[bytes]:
 
 
 def _imported_once(name: str, modules: dict[str, str]) -> list[str]:
-    """What a library's module imports, for each installation of the same source."""
+    """The imports of a module, found once for all installations of the same source."""
     with open(modules[name], "rb") as file:
         key = file.read(), name, frozenset(modules)
     if key not in _imports:

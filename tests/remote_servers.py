@@ -1,5 +1,5 @@
-"""Servers of git's own for remotes: `git daemon`, and ssh to this machine on a port of its own with keys
-made for it. Nothing of the user's ssh configuration is read or written."""
+"""Servers for remotes: `git daemon`, and an sshd on this machine with its own port and keys. The user's ssh
+configuration is neither read nor changed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 @contextmanager
 def daemon(top: Path) -> Iterator[str]:
-    """`git daemon` for all repositories in a directory; yields the beginning of their addresses."""
+    """Run `git daemon` for all repositories in a directory. Yields the beginning of their addresses."""
     port = free_port()
     process = subprocess.Popen(
         ["git", "daemon", "--reuseaddr", "--listen=127.0.0.1", f"--port={port}", "--export-all",
@@ -60,7 +60,7 @@ def sshd_program() -> str:
 
 @contextmanager
 def sshd(top: Path, env: dict[str, str]) -> Iterator[str]:
-    """An sshd of our own; `env` is told how to reach it. Yields nothing where there is no sshd."""
+    """Run an sshd, and set in `env` how git reaches it. Yields "" if there is no sshd."""
     program = sshd_program()
     if not program:
         yield ""
@@ -76,7 +76,7 @@ def sshd(top: Path, env: dict[str, str]) -> Iterator[str]:
         f"AuthorizedKeysFile {folder}/authorized\nPidFile {folder}/pid\nStrictModes no\nUsePAM no\n"
         "PasswordAuthentication no\nPermitRootLogin yes\n")
     if os.geteuid() == 0:
-        os.makedirs("/run/sshd", exist_ok=True)  # its empty directory, which the system's service makes
+        os.makedirs("/run/sshd", exist_ok=True)  # sshd needs it; usually its service makes it
     process = subprocess.Popen([program, "-D", "-f", str(folder / "config"), "-E", str(folder / "log")],
                                start_new_session=True)
     env["GIT_SSH_COMMAND"] = (f"ssh -F /dev/null -i {folder}/user -o IdentitiesOnly=yes -o BatchMode=yes"

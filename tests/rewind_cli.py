@@ -1,4 +1,4 @@
-"""Drives Rewind as a user does, as a real process, and takes comparable pictures of directories."""
+"""Runs Rewind as a user does, as a real process, and describes directories so that they can be compared."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PROGRAM = CHECKOUT / "bin" / "rewind"
 NOBODY = 65534
 STATE = os.path.join(".agent", "rewind")
 
-# What a path is, such that two equal pictures mean two equal trees.
+# What is at each path. Two directories with equal descriptions have equal contents.
 Tree = dict[bytes, tuple[Any, ...]]
 Arg = Union[str, bytes, Path]
 
@@ -46,7 +46,7 @@ class Result(NamedTuple):
 
 
 def clean_env(home: Path) -> dict[str, str]:
-    """An environment in which nothing of the person who runs the tests can be seen."""
+    """An environment without the settings of the person who runs the tests."""
     kept = {k: v for k, v in os.environ.items()
             if not k.startswith(("REWIND_", "GIT_", "CLAUDE", "FACTORY", "PYTHON", "XDG_"))}
     return {**kept, "HOME": str(home), "REWIND_HOME": str(home / ".rewind"), "LC_ALL": "C.UTF-8",
@@ -57,7 +57,7 @@ def clean_env(home: Path) -> dict[str, str]:
 
 
 class Rewind:
-    """The program in one project. Whatever happens, it must never show a traceback."""
+    """The program in one project. It must never show a traceback."""
 
     def __init__(self, project: Path, home: Path, prefix: Optional[list[str]] = None,
                  program: Path = PROGRAM) -> None:
@@ -69,7 +69,8 @@ class Rewind:
 
     @property
     def state(self) -> Path:
-        """Where the checkpoints are, or were last; before there are any, the directory in the project."""
+        """The state directory, or the last known one. Before there is one, the usual directory in the
+        project."""
         self._state = state_of(self.project, self.home, self._state)
         return self._state
 
@@ -102,7 +103,7 @@ class Rewind:
         return result.data
 
     def fails(self, code: int, *args: Arg, hint: Optional[str] = None) -> str:
-        """One sentence and a hint for people, the same as an object for programs."""
+        """The command must fail with this code, one error line and a hint. Returns the error line."""
         human = self.run(*args)
         assert human.code == code, (args, human)
         lines = human.err.splitlines()
@@ -150,7 +151,7 @@ def state_of(project: Path, home: Path, last: Optional[Path] = None) -> Path:
 
 
 def steps_of(state: Path) -> list[dict[str, Any]]:
-    """The steps that are not undone, oldest first, and a redo that was interrupted."""
+    """The steps that are not undone, oldest first, including an interrupted redo."""
     from rewind.checkpoint.log.operations import FILE, Operations
 
     operations = Operations(str(state / FILE), "main")
@@ -165,7 +166,7 @@ def is_interrupted(state: Path) -> bool:
 
 
 def interrupt(state: Path) -> None:
-    """The last operation as a process that was killed before its end would have left it."""
+    """Make the last operation look as if its process was killed before its end."""
     log = state / "operations.jsonl"
     lines = log.read_bytes().splitlines(keepends=True)
     assert json.loads(lines[-1])["event"] == "end"
@@ -173,22 +174,22 @@ def interrupt(state: Path) -> None:
 
 
 def paths_of(items: list[dict[str, Any]]) -> set[bytes]:
-    """The `written`, `deleted`, `kept`, … of a JSON answer as real names."""
+    """The paths in a list of a JSON answer (`written`, `deleted`, `kept`, …)."""
     import base64
 
     return {base64.b64decode(i["path_b64"]) if "path_b64" in i else i["path"].encode()
             for i in items}
 
 
-# pictures
+# descriptions of directories
 
 def tree_state(folder: Union[Path, bytes]) -> Tree:
-    """Every path with what it is; without `.git` directories and Rewind's own state."""
+    """What is at every path, without `.git` directories and Rewind's own state."""
     top = os.fsencode(folder)
-    return dict(_picture(top, b""))
+    return dict(_entries(top, b""))
 
 
-def _picture(top: bytes, below: bytes) -> Iterator[tuple[bytes, tuple[Any, ...]]]:
+def _entries(top: bytes, below: bytes) -> Iterator[tuple[bytes, tuple[Any, ...]]]:
     for name in sorted(os.listdir(os.path.join(top, below))):
         path = os.path.join(below, name)
         if name == b".git" or path in (os.fsencode(STATE), b".agent/rewind-store"):
@@ -202,7 +203,7 @@ def _picture(top: bytes, below: bytes) -> Iterator[tuple[bytes, tuple[Any, ...]]
             yield path, ("link", os.readlink(full))
         elif stat.S_ISDIR(info.st_mode):
             yield path, ("dir", oct(mode))
-            yield from _picture(top, path)
+            yield from _entries(top, path)
         elif stat.S_ISREG(info.st_mode):
             yield path, ("file", oct(mode), info.st_size, _hash(full))
         else:
@@ -215,7 +216,7 @@ def _hash(path: bytes) -> str:
 
 
 def differences(was: Tree, now: Tree) -> dict[bytes, tuple[Any, Any]]:
-    """What pytest would bury in two long dictionaries."""
+    """Only the paths that differ, so that a failure is easy to read."""
     return {p: (was.get(p), now.get(p)) for p in sorted({*was, *now}) if was.get(p) != now.get(p)}
 
 
@@ -233,8 +234,7 @@ def git(folder: Path, *args: Arg, home: Path) -> str:
 
 
 def git_state(folder: Path) -> dict[str, tuple[int, str]]:
-    """Every byte below `.git`: HEAD, index, stash, refs, and whatever else must not be touched; but not our
-    marker."""
+    """The time and hash of every file below `.git`, except Rewind's marker. None of them may change."""
     found = {}
     for at, _, files in os.walk(folder / ".git"):
         for name in files:
@@ -250,7 +250,7 @@ def git_status(folder: Path, home: Path) -> str:
     return git(folder, "status", "--porcelain=v2", "-z", "--untracked-files=all", home=home)
 
 
-# another user, for whom permissions mean something
+# a user who is not root, so that permissions matter
 
 def _reachable(prefix: list[str], program: Path) -> bool:
     probe = ("import sys, sqlite3; assert sys.version_info >= (3, 9);"
@@ -262,8 +262,8 @@ def _reachable(prefix: list[str], program: Path) -> bool:
 
 @contextmanager
 def as_ordinary_user(program: Path) -> Iterator[Optional[Rewind]]:
-    """Rewind run by a user who is not root, in a project that this user owns; None: impossible. The program
-    is a copy, for the checkout may lie where another user cannot look."""
+    """Rewind run by a user who is not root, in a project that this user owns. Yields None if that is
+    impossible. The program is a copy, because another user may not be allowed to read the checkout."""
     top = Path(tempfile.mkdtemp(prefix="rewind-test-")).resolve()
     try:
         project, home = top / "project", top / "home"
@@ -289,7 +289,7 @@ def _nobody_prefixes() -> list[list[str]]:
 
 
 def chown_all(folder: Path, uid: int = NOBODY) -> None:
-    """Give what a test running as root has made to the ordinary user."""
+    """Give files that a test made as root to the ordinary user."""
     if os.geteuid() == 0:
         for at, dirs, files in os.walk(folder):
             for name in (*dirs, *files):

@@ -1,4 +1,4 @@
-"""Codex's rollouts for tests: the recorded ones where Codex has them, made-up ones, and a second reader."""
+"""Codex's rollouts for tests: recorded ones, placed as Codex does, made-up ones, and a second reader."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def folder(home: Path) -> Path:
 
 
 def place_samples(home: Path, *numbers: str) -> dict[str, Path]:
-    """The recorded rollouts (all of them, if none is named) as files of this home."""
+    """Copy recorded rollouts to this home, by default all of them."""
     found = {}
     for path in sorted(RECORDED.glob("0*.jsonl")):
         number = path.name[:2]
@@ -44,7 +44,8 @@ def place_samples(home: Path, *numbers: str) -> dict[str, Path]:
 
 
 class Talk:
-    """A thread as Codex 0.166 writes it, line by line. `base` is the reference that its file begins with."""
+    """A thread as Codex 0.166 writes it, line by line. `base` is the reference at the beginning of its
+    file."""
 
     def __init__(self, cwd: Path, id: str = "", rollout: str = "", first: int = 0,
                  base: Optional[Line] = None, **meta: Any) -> None:
@@ -125,15 +126,15 @@ class Talk:
         return path
 
     def reference(self, end: int) -> Line:
-        """What a file that goes on from before the line with the number `end` says."""
+        """The reference in a file that continues this thread from before the line with the number `end`."""
         first = json.loads(self.lines[0])["ordinal"]
         return {"thread_id": self.rollout or self.id, "end_ordinal_exclusive": end,
                 "end_byte_offset": len(b"".join(self.lines[:end - first]))}
 
 
 def conversation(path: Path) -> list[Line]:
-    """All records of the conversation that ends in a file, without first lines; written to be obvious, and
-    knows no offset."""
+    """All records of the conversation that ends in a file, without first lines. This reader is simple and
+    uses no offsets."""
     own = [json.loads(line) for line in path.read_bytes().splitlines()]
     base = own[0]["payload"].get("history_base")
     if not base:

@@ -1,8 +1,7 @@
-"""Programs are started as cheaply from a test's process on Python 3.9 as on later ones.
+"""Makes `subprocess` in the tests' process as fast on Python 3.9 as on later versions.
 
-Until Python 3.10, `subprocess` makes a copy of its process first, and the one that runs the tests is so large
-that this takes several times as long as git does. Hooks and commands in processes of their own have Python as
-it is.
+Before Python 3.10, `subprocess` forks first, and the process that runs the tests is so large that this takes
+several times as long as git does. Hooks and commands in their own processes use the unchanged Python.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ def spawn_where_python_forks() -> None:
 
 def _execute_child(self: Any, args: Any, executable: Any, preexec_fn: Any, close_fds: bool, pass_fds: Any,
                    cwd: Any, env: Any, startupinfo: Any, creationflags: Any, shell: bool, *more: Any) -> None:
-    """Files are closed on their way into a new program anyway, but for those that somebody asks to keep."""
+    """Use `posix_spawn` if possible. All other files are closed on exec anyway."""
     *pipes, restore_signals = more[:7]
     plain = not (preexec_fn or pass_fds or shell or executable) and more[7:] == _NOTHING_MORE
     words = _words(args, cwd, env) if plain and not any(0 <= fd <= 2 for fd in pipes) else None
@@ -40,7 +39,8 @@ _NOTHING_MORE = (None, None, None, -1, False)  # group, groups, user, umask, new
 
 
 def _words(args: Any, cwd: Any, env: Any) -> Optional[list[Any]]:
-    """The program, and its arguments beginning with its name; None: leave it, and every error, to Python."""
+    """The program, then its arguments, beginning with its name. None if Python must start it, and report
+    errors."""
     if isinstance(args, (str, bytes, os.PathLike)) or not args:
         return None
     words = [os.fsencode(arg) for arg in args]

@@ -1,4 +1,4 @@
-"""The store's upkeep in one go, as tests want it; the program does it in pieces."""
+"""Maintains a store in one step. The program does the same in small pieces."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from rewind.store.space import shrink
 
 
 def pack_loose(store: ObjectStore) -> bool:
-    """Compress one batch of what was stored in a hurry; False when there is no more."""
+    """Compress one batch of objects that were stored uncompressed. False if there are no more."""
     found = next_loose(store, 8 << 20)
     if found is not None:
         replace_loose(store, found)
     return found is not None and found.more
 
 
-def give_back_space(store: ObjectStore) -> None:
-    """Shrink the file on disk."""
+def shrink_file(store: ObjectStore) -> None:
+    """Give the free space of the file back to the file system."""
     shrink(store, 0)
     store.run("PRAGMA wal_checkpoint(TRUNCATE)")

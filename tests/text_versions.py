@@ -1,4 +1,4 @@
-"""Versions of a text as people and agents make them, for what is held against git."""
+"""Versions of a text like those that people and agents make, for comparisons with git."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ ODD = [b"caf\xe9", b"x\xff\xfe\x80", b"\xc3\xa9t\xc3\xa9"]
 
 
 class Texts:
-    """Lines from a small or a large stock, so that some repeat; with either kind of line end."""
+    """Makes texts from a small or a large stock of lines, so that some repeat, with either kind of line
+    end."""
 
     def __init__(self, random: Random) -> None:
         self.random = random
@@ -68,13 +69,13 @@ def three_versions(random: Random) -> tuple[bytes, bytes, bytes]:
 
 
 def long_versions(random: Random) -> tuple[bytes, bytes, bytes]:
-    """So long and so different that git cuts its search short."""
+    """Versions that are so long and so different that git stops its search early."""
     size = random.choice([1500, 3000])
     return Texts(random).three(size, random.choice([20, size // 3, size]))
 
 
 def huge_versions(random: Random, at_the_end: bool) -> tuple[bytes, bytes]:
-    """Many small changes at one end of the file, and other lines at its other end."""
+    """Many small changes at one end of the file, and a large one at the other end."""
     count, changed, other = 36_000, 8_000, 600
     stock = [b"w%d\n" % n for n in range(400)]
     base = random.choices(stock, k=count)

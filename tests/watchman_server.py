@@ -1,4 +1,4 @@
-"""A Watchman of our own: its socket, its state and its log are in a directory that the test throws away."""
+"""A Watchman for one test. Its socket, its state and its log are in a directory that the test removes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class WatchmanServer:
         self._process: Optional[subprocess.Popen[bytes]] = None
 
     def start(self, *, forget: bool = False) -> None:
-        """`forget`: as after a reboot with a lost state, it watches nothing."""
+        """With `forget`, it watches nothing, as after a reboot with a lost state."""
         assert PROGRAM and self._process is None
         for name in ("sock", *(("state",) if forget else ())):
             (self.folder / name).unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Whole copies: `tar` with zstd, `rsync` with hard links to the copy before, and the size of a tar.gz."""
+"""Whole copies: `tar` with zstd, `rsync` with hard links to the previous copy, and the size of a tar.gz."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bench.spawn import Spawner
 
 
 class TarZstd(Peer):
-    """A complete archive for every snapshot; a restore empties the project and extracts."""
+    """A complete archive for every snapshot. A restore empties the project and extracts the archive."""
 
     def __init__(self, spawner: Spawner, project: Path, store: Path) -> None:
         super().__init__(spawner, project, store)
@@ -38,7 +38,7 @@ class TarZstd(Peer):
 
 
 class RsyncLinks(Peer):
-    """A directory for every snapshot, in which unchanged files are hard links to the one before."""
+    """A directory for every snapshot. Unchanged files are hard links to those of the previous one."""
 
     def __init__(self, spawner: Spawner, project: Path, store: Path) -> None:
         super().__init__(spawner, project, store)
@@ -65,7 +65,7 @@ class RsyncLinks(Peer):
 
 
 def write_tar_gz(project: Path, archive: Path) -> int:
-    """Size of one tar.gz of the project without `.git` and Rewind's state."""
+    """The size of one tar.gz of the project, without `.git` and Rewind's state."""
 
     def wanted(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
         return None if entry.name in ("./.git", "./.agent") else entry

@@ -1,4 +1,5 @@
-"""Backup programs that keep chunks once: restic and borg, without encryption where that is possible."""
+"""Backup programs that store equal chunks once: restic, and borg without encryption (restic always
+encrypts)."""
 
 from __future__ import annotations
 
@@ -14,9 +15,9 @@ class Restic(Peer):
         quiet = Spawner({**spawner.env, "RESTIC_PASSWORD": "bench"}, spawner.scratch)
         super().__init__(quiet, project, store)
         self._restic = [tool("restic"), "--repo", str(store)]
-        # From 0.17 on it can also remove what came later.
-        told = quiet.output([self._restic[0], "restore", "--help"])
-        self._clean = ["--delete"] if b"--delete" in told else []
+        # From 0.17 on, a restore can also remove newer files.
+        usage = quiet.output([self._restic[0], "restore", "--help"])
+        self._clean = ["--delete"] if b"--delete" in usage else []
 
     def version(self) -> str:
         return self._spawner.output([self._restic[0], "version"]).decode().split()[1]

@@ -1,4 +1,4 @@
-"""Gemini CLI: the git commands of its checkpointing, re-enacted from its source (`gitService.ts`)."""
+"""Gemini CLI: the git commands of its checkpointing, as in its source (`gitService.ts`)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ class GeminiCli(Peer):
         try:
             text = self._spawner.output([*self._git, *IDENTITY, "commit", "--no-verify", "-m", "save"])
         except CommandFailed:
-            # A nested repository is never clean and never stages anything; it then goes on with what it has.
+            # With a changed nested repository, git has something to report but nothing to commit. Gemini CLI
+            # then uses the commit that it has.
             return self._head()
         return committed(text)
 

@@ -1,4 +1,4 @@
-"""git itself: the user's repository that is measured, and what all peers built on git share."""
+"""git itself: the user's repository, and what all peers that use git have in common."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.spawn import Spawner
 
-# gc.auto=0: a collection in the background would disturb whatever is timed next.
+# gc.auto=0, because a collection in the background would disturb the next measurement.
 IDENTITY = ["-c", "user.name=Bench", "-c", "user.email=bench@example.org", "-c", "gc.auto=0"]
 
 
@@ -24,23 +24,23 @@ def git_version(spawner: Spawner) -> str:
 
 
 def commit_tracked(spawner: Spawner, root: Path, untracked: tuple[str, ...]) -> None:
-    """Makes root the user's own repository, with everything but `untracked` committed."""
+    """Make `root` the user's own repository, with everything except `untracked` committed."""
     git = [git_path(), "-C", str(root)]
     spawner.run([*git, "init", "-q"])
     configure(spawner, git, {"user.name": "Bench", "user.email": "bench@example.org", "gc.auto": "0"})
     spawner.run([*git, "add", "-A"])
-    # Not `git rm`, which compares every path with every other.
+    # `git rm` would compare every path with every other.
     spawner.feed(
         [*git, "update-index", "--force-remove", "-z", "--stdin"],
         b"".join(os.fsencode(path) + b"\0" for path in untracked),
     )
     spawner.run([*git, "commit", "-q", "-m", "A tree to measure"])
-    # A user's objects are packed sooner or later; a clone's are from the start.
+    # A clone has packed objects from the start, and other repositories get them sooner or later.
     spawner.run([*git, "repack", "-q", "-a", "-d"])
 
 
 def refresh_index(spawner: Spawner, root: Path) -> None:
-    """A copied repository's index describes other inodes; git would read every file again."""
+    """The index of a copied repository has the inodes of the original, so git would read every file again."""
     spawner.run([git_path(), "-C", str(root), "update-index", "-q", "--refresh"])
 
 

@@ -1,4 +1,5 @@
-"""opencode 1.18: its git sequence, re-enacted from its source, since it cannot run without a model."""
+"""opencode 1.18: the git commands of its snapshots, as in its source, because it cannot run without a
+model."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from bench.peers.git import configure, git_path, git_version
 from bench.peers.peer import Peer
 from bench.spawn import CommandFailed, Spawner
 
-# What opencode sets in its own git dir.
+# The settings that opencode makes in its own git dir.
 CONFIG = {
     "feature.manyFiles": "true",
     "index.version": "4",
@@ -25,7 +26,7 @@ LARGEST_NEW = 2 << 20
 
 
 class Opencode(Peer):
-    """A git dir of its own that borrows the user's objects, one tree for every snapshot."""
+    """It has its own git dir, which borrows the user's objects. Each snapshot is one tree."""
 
     def __init__(self, spawner: Spawner, project: Path, store: Path) -> None:
         super().__init__(spawner, project, store)
@@ -39,7 +40,7 @@ class Opencode(Peer):
         configure(self._spawner, self._git, CONFIG)
         user = self._project / ".git"
         (self.store / "objects/info/alternates").write_text(f"{user / 'objects'}\n")
-        # It is not there before anything was ever staged.
+        # The index does not exist before something was staged.
         if (user / "index").exists():
             shutil.copyfile(user / "index", self.store / "index")
         return self.snapshot()
@@ -58,14 +59,15 @@ class Opencode(Peer):
         return self._spawner.output([*self._git, "write-tree"]).decode().strip()
 
     def restore(self, mark: str) -> None:
-        """What its undo does, when it has to find out by itself which paths differ."""
+        """Its undo, if it has to find out which paths differ."""
         self.snapshot()
         names = self._lines("diff", "--cached", "--no-ext-diff", "--name-only", mark, "--", ".")
         for start in range(0, len(names), 100):
             self._bring_back(mark, names[start : start + 100])
 
     def revert(self, mark: str, paths: list[str]) -> None:
-        """Its undo of a message: a snapshot for redo, then only the paths it knows to differ."""
+        """Its undo of a message: a snapshot for redo, then only the paths of which it knows that they
+        differ."""
         self.snapshot()
         self._spawner.output([*self._git, "ls-tree", "--name-only", mark, "--", *paths])
         self._spawner.run([*self._git, "checkout", mark, "--", *paths])
@@ -93,11 +95,12 @@ class Opencode(Peer):
                 self._delete(name)
 
     def _delete(self, name: str) -> None:
-        with suppress(OSError):  # as it does: what cannot be deleted stays, and nobody is told
+        with suppress(OSError):  # opencode also leaves what it cannot delete, without a message
             (self._project / name).unlink()
 
     def _lines(self, *arguments: str) -> list[str]:
-        """As it reads git's output: decoded, cut at line ends, stripped, quoted names and all."""
+        """Git's output as opencode reads it: decoded, split at line ends, stripped, with quoted names as they
+        are."""
         text = self._spawner.output([*self._git, *arguments]).decode(errors="replace")
         return [line.strip() for line in text.strip().split("\n") if line.strip()]
 

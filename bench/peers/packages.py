@@ -1,4 +1,4 @@
-"""The packages stepback and rewind-ai, as PyPI has them, each in a throw-away virtual environment."""
+"""The packages stepback and rewind-ai from PyPI, each in a temporary virtual environment."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _made: dict[Path, str] = {}
 
 
 def environment_with(package: str, root: Path) -> Path:
-    """The `bin` of an environment that has the package; made once for a run, `Missing` if it cannot be."""
+    """The `bin` of an environment with the package, made once for a run. Raises `Missing` if it cannot be
+    made."""
     home = root / f"environment-{package}"
     if home not in _made:
         _made[home] = _make(package, home)
@@ -28,7 +29,8 @@ def environment_with(package: str, root: Path) -> Path:
 
 
 def _make(package: str, home: Path) -> str:
-    """Why it could not be made; empty if it was. Pip has the caller's environment, where its index is set."""
+    """Why it could not be made; empty if it was. Pip runs with the caller's environment, which may name its
+    index."""
     python = _new_enough()
     if python is None:
         return f"{package} needs Python {NEEDS[0]}.{NEEDS[1]}, which is not here"
@@ -52,7 +54,7 @@ def _new_enough() -> str | None:
 
 
 class InUsersGit(Peer):
-    """A tool that writes into the user's own `.git`: what it stored is what is new there."""
+    """A tool that writes into the user's own `.git`, so what it stored is what is new there."""
 
     package: str
 
@@ -78,7 +80,8 @@ class InUsersGit(Peer):
 
 
 class Stepback(InUsersGit):
-    """It has no command for one checkpoint, only `run`, which watches; so a script calls its engine."""
+    """It has no command for one checkpoint, only `run`, which watches the project. So a script calls its
+    engine."""
 
     package = "stepback"
     _SCRIPT = ("from pathlib import Path; from stepback.engine import Engine; engine = Engine(Path.cwd());"
@@ -100,7 +103,7 @@ class RewindAi(InUsersGit):
         before = self._written()
         self._here()
         self._spawner.run([str(self._bin / "rewind"), "snap", "-m", "bench"])
-        # It says that it failed, and exits with 0.
+        # Even if it fails, it exits with 0.
         if self._written() == before:
             raise CommandFailed("rewind-ai made no checkpoint")
 
@@ -111,20 +114,20 @@ class RewindAi(InUsersGit):
     def restore(self, mark: str) -> None:
         self._here()
         number = self._checkpoints().index(mark)
-        told = self._spawner.output([str(self._bin / "rewind"), "jump", str(number), "-y"])
-        if b"Restored to checkpoint" not in told:
-            raise CommandFailed(f"rewind-ai: {told.decode(errors='replace').strip()[-300:]}")
+        output = self._spawner.output([str(self._bin / "rewind"), "jump", str(number), "-y"])
+        if b"Restored to checkpoint" not in output:
+            raise CommandFailed(f"rewind-ai: {output.decode(errors='replace').strip()[-300:]}")
 
     def _checkpoints(self) -> list[str]:
-        """By their hashes, since it drops the oldest of 200 and counts anew."""
-        data = json.loads(self._register.read_bytes())
+        """Their hashes. Their numbers change, because it drops the oldest one when there are 200."""
+        data = json.loads(self._metadata.read_bytes())
         return [str(made["sha"]) for made in data["checkpoints"]]
 
     def _written(self) -> int:
-        return self._register.stat().st_mtime_ns if self._register.exists() else 0
+        return self._metadata.stat().st_mtime_ns if self._metadata.exists() else 0
 
     @property
-    def _register(self) -> Path:
+    def _metadata(self) -> Path:
         return self._project / ".git" / "rewind_meta.json"
 
 

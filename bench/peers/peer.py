@@ -1,4 +1,4 @@
-"""The shape of a contender: something that snapshots a project and brings it back."""
+"""The shape of a contender: a tool that makes snapshots of a project and restores them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from bench.trees import allocated_bytes
 
 
 class Missing(Exception):
-    """A tool that cannot be had here; the text says why."""
+    """A tool that is not available here. The text says why."""
 
 
 class Peer:
-    """A tool at work on one project, with a place of its own for what it stores."""
+    """A tool at work on one project. What it stores is in `store`."""
 
     def __init__(self, spawner: Spawner, project: Path, store: Path) -> None:
         self._spawner = spawner
@@ -26,27 +26,27 @@ class Peer:
         raise NotImplementedError
 
     def first(self) -> object:
-        """Everything from nothing to the first snapshot."""
+        """Set the tool up and make the first snapshot."""
         raise NotImplementedError
 
     def snapshot(self) -> object:
         raise NotImplementedError
 
     def mark(self) -> str:
-        """A snapshot, and what `restore` knows it by. Not timed."""
+        """Make a snapshot and return its name for `restore`. Not timed."""
         return str(self.snapshot())
 
     def restore(self, mark: str) -> object:
         raise NotImplementedError
 
-    def rest(self, quiet: float) -> None:
-        """Waits until nothing of it works in the background any more."""
+    def wait_until_idle(self, quiet: float) -> None:
+        """Wait until the tool does nothing more in the background."""
 
     def stored(self) -> int:
         return allocated_bytes(self.store)
 
     def remove(self) -> None:
-        """As if it had never been there, so that `first` can be measured again."""
+        """Remove everything it stored, so that `first` can be measured again."""
         shutil.rmtree(self.store, ignore_errors=True)
 
     def _here(self) -> None:

@@ -11,7 +11,7 @@ from bench.peers.peer import Peer
 from bench.peers.shadow import ShadowRepository
 
 OURS = "rewind"
-# Not a tool: what looking at every file costs at least.
+# Not a tool, but the least that looking at every file costs (bench/floor.py).
 FLOOR = "stat walk"
 PEERS: dict[str, type[Peer]] = {
     "opencode": Opencode,

@@ -27,8 +27,8 @@ class Ours(Peer):
     def restore(self, mark: str) -> None:
         self._rewind.restore(mark)
 
-    def rest(self, quiet: float) -> None:
-        self._rewind.rest(quiet)
+    def wait_until_idle(self, quiet: float) -> None:
+        self._rewind.wait_until_idle(quiet)
 
     def stored(self) -> int:
         return allocated_bytes(self._rewind.state)

@@ -1,4 +1,4 @@
-"""A second, complete git repository of the project, as several agents keep one."""
+"""A shadow repository: a second, complete git repository of the project, as several agents keep one."""
 
 from __future__ import annotations
 

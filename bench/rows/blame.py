@@ -1,4 +1,4 @@
-"""`rewind blame` of a large file with many versions, against `git blame` on a repository whose commits are
+"""`rewind blame` of a large file with many versions, against `git blame` in a repository whose commits are
 the same versions."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _COMMON = ("", "", "}", "    }", "return")
 
 
 def versions(count: int, lines: int = LINES) -> list[bytes]:
-    """As an agent works on a file: each one has one edit of a few lines somewhere."""
+    """Versions as an agent makes them: each has one more edit of a few lines."""
     chance = random.Random(1)
 
     def line() -> str:
@@ -64,7 +64,7 @@ def save_all(rewind: Rewind, python: str, texts: list[bytes], place: Path) -> No
 
 
 def _check(rewind: Rewind, theirs: list[str]) -> None:
-    """The same lines must be of the same version, or the time means nothing."""
+    """Both must attribute each line to the same version. Otherwise the time means nothing."""
     lines = json.loads(rewind.output("blame", FILE, "--json"))["lines"]
     ours = [line["checkpoint"] for line in lines]
     pairs = set(zip(ours, theirs))

@@ -1,4 +1,4 @@
-"""A checkpoint after nothing, one file or fifty files changed: by the hook that an agent waits for, and by
+"""A checkpoint after no file, one file or fifty files changed: by the hook that an agent waits for, and by
 `rewind save`, against opencode's snapshot and the bare start of Python."""
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from bench.workplace import DJANGO, MAIN, ONE_TREE, Pair, Workplace
 
 @cache
 def times(place: Workplace, tag: str, count: int) -> dict[str, Sample]:
-    """Everyone in turns, after so many edits: rows that compare two of them share the measurement."""
+    """The times of all contenders after `count` edits. All rows that compare two of them use this
+    measurement."""
     pair = place.pair(tag)
-    place.calm(pair)
+    place.warm_up(pair)
     return _taken(place, pair, count, place.options.rounds_in(tag))
 
 
@@ -28,7 +29,7 @@ def watched_times(place: Workplace, tag: str) -> dict[str, Sample]:
     both = {id(rewind): rewind for rewind in (pair.hooked, pair.saved)}.values()
     for rewind in both:
         watch(place, program, rewind)
-    place.calm(pair)
+    place.warm_up(pair)
     try:
         return _taken(place, pair, 0, place.options.rounds)
     finally:
@@ -38,7 +39,7 @@ def watched_times(place: Workplace, tag: str) -> dict[str, Sample]:
 
 def _taken(place: Workplace, pair: Pair, count: int, rounds: int) -> dict[str, Sample]:
     def work() -> None:
-        pair.hooked.talk.go_on()
+        pair.hooked.talk.add_turn()
         if count:
             pair.edit(count)
             settle(place.options.settle)
@@ -56,7 +57,7 @@ def _taken(place: Workplace, pair: Pair, count: int, rounds: int) -> dict[str, S
         rounds,
         before=work,
     )
-    pair.hooked.rest(place.options.settle)  # a hook may leave its checkpoint to a child
+    pair.hooked.wait_until_idle(place.options.settle)  # a child process may finish the checkpoint of a hook
     made = pair.hooked.count() + pair.saved.count() - before
     if made != 2 * rounds * (2 if shared else 1):
         raise Unfaithful(f"{made} checkpoints were made in {rounds} rounds")
@@ -72,7 +73,8 @@ def _against(other: str, tag: str = MAIN, count: int = 0, ours: str = "hook") ->
 
 
 def _written(other: str, tag: str = MAIN, count: int = 0) -> Runner:
-    """Until the checkpoint is on the disk and the process has ended, which the agent does not wait for."""
+    """The time until the checkpoint is on the disk and the process has ended. The agent does not wait for
+    this."""
     def run(place: Workplace) -> Outcome:
         taken = times(place, tag, count)
         return compare(taken["hook"].until_the_end, taken[other])

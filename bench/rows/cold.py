@@ -1,4 +1,4 @@
-"""The hook and opencode with nothing in the cache: the first prompt after a while."""
+"""The hook and opencode with an empty file cache, as for the first prompt after a while."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ def _checkpoint(count: int) -> Runner:
                 pair.edit(count)
                 settle(place.options.settle)
 
-        place.calm(pair)
-        chill = _Chill(pair)
+        place.warm_up(pair)
+        empty_cache = _EmptyCache(pair)
         taken = interleave({"ours": pair.hooked.prompt, "theirs": pair.opencode.snapshot},
-                           place.options.few, before=edit, ready=chill)
-        return compare(taken["ours"], taken["theirs"], chill.how)
+                           place.options.few, before=edit, ready=empty_cache)
+        return compare(taken["ours"], taken["theirs"], empty_cache.how)
 
     return run
 
 
-class _Chill:
-    """Empties the cache before one contender's turn, and remembers how that went."""
+class _EmptyCache:
+    """Empties the cache before a contender's turn, and remembers how that was done."""
 
     def __init__(self, pair: Pair) -> None:
         self._roots = (pair.hooked.project, pair.saved.project, pair.hooked.state, pair.opencode.store)

@@ -1,4 +1,4 @@
-"""Long conversations: finding the last prompt, forking, and checkpointing what was said since."""
+"""Long conversations: finding the last prompt, forking, and saving the last turn."""
 
 from __future__ import annotations
 
@@ -58,15 +58,16 @@ def _checkpoint(place: Workplace) -> Outcome:
     sides = {name: _with_talk(place, name, size, 1000)
              for name, size in (("long", _sizes(place)[1]), ("short", _SMALL))}
 
-    def go_on() -> None:
+    def add_turn() -> None:
         for rewind in sides.values():
-            rewind.talk.go_on()
+            rewind.talk.add_turn()
 
-    settle(place.options.settle)  # or the files of the younger tree would be read again each time
+    settle(place.options.settle)  # otherwise the files of the newer tree would be read again each time
     for rewind in sides.values():
-        rewind.prompt()()  # and until it is written
+        wait_until_written = rewind.prompt()
+        wait_until_written()
     taken = interleave({name: rewind.prompt for name, rewind in sides.items()}, place.options.rounds,
-                       before=go_on)
+                       before=add_turn)
     sides["long"].talk.remove()
     return compare(taken["long"], taken["short"])
 

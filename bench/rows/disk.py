@@ -1,4 +1,4 @@
-"""Disk taken after a hundred checkpoints of one edit each, against git and against tar.gz."""
+"""The disk space of a hundred checkpoints of one edit each, against git and against tar.gz."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _sizes(place: Workplace) -> Sizes:
         edits.apply(1, project)
         rewind.save()
         shadow.snapshot()
-    rewind.rest(place.options.settle)
+    rewind.wait_until_idle(place.options.settle)
     archive = write_tar_gz(project, place.fresh("tree.tar.gz"))
     ours, loose = trees.allocated_bytes(rewind.state), trees.allocated_bytes(shadow.store)
     shadow.gc()

@@ -1,4 +1,4 @@
-"""What each tool brings back of the torture tree: snapshot, damage, restore, compare. Nothing on trust."""
+"""What each tool brings back of the torture tree: snapshot, damage, restore, compare."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bench.peers.registry import OURS, PEERS
 from bench.rows.row import Checks, Row, Runner
 from bench.skipped import Skipped
 from bench.spawn import CommandFailed
-from bench.torture import Property, build, picture, possible
+from bench.torture import Property, build, contents, supported
 from bench.workplace import Workplace, say
 
 YES, NO, FAILS = "yes", "no", "fails"
@@ -20,7 +20,7 @@ GAVE_UP = (CommandFailed, OSError, ValueError)
 
 def _checks(name: str) -> Runner:
     def run(place: Workplace) -> Checks:
-        properties = possible(place.fresh("possible"))
+        properties = supported(place.fresh("supported"))
         try:
             answers = _answers(place, name, properties)
             version = make_peer(place, name, place.empty(name)).version()
@@ -32,7 +32,8 @@ def _checks(name: str) -> Runner:
 
 
 def _answers(place: Workplace, name: str, properties: list[Property]) -> dict[str, str]:
-    """All at once. What a tool gave up on is tried alone, so that it does not spoil the rest."""
+    """Try all properties at once. If the tool gives up, try those that were lost again one by one, so that
+    one of them does not affect the others."""
     try:
         answers, finished = _try(place, name, properties)
     except GAVE_UP as problem:
@@ -46,6 +47,7 @@ def _answers(place: Workplace, name: str, properties: list[Property]) -> dict[st
 
 
 def _halves(place: Workplace, name: str, properties: list[Property], problem: Exception) -> dict[str, str]:
+    """Find the properties with which the tool cannot even make a snapshot."""
     if len(properties) == 1:
         say(f"{name} cannot take a snapshot: {properties[0].what}: {str(problem)[-200:]}")
         return {properties[0].name: FAILS}
@@ -54,15 +56,15 @@ def _halves(place: Workplace, name: str, properties: list[Property], problem: Ex
 
 
 def _try(place: Workplace, name: str, properties: list[Property]) -> tuple[dict[str, str], bool]:
-    """What came back, and whether the tool said that its restore went well."""
+    """What was restored, and whether the tool reported a successful restore."""
     root = place.fresh(f"torture-{name}")
     build(root, properties, place.spawner.env)
     raw = os.fsencode(root)
     peer = make_peer(place, name, root)
-    before = {prop.name: picture(raw, prop) for prop in properties}
+    before = {prop.name: contents(raw, prop) for prop in properties}
     peer.first()
     mark = peer.mark()
-    # Nobody should have to tell two writes within one tick of the clock apart.
+    # No tool should have to distinguish two writes within one tick of the clock.
     time.sleep(0.05)
     for prop in properties:
         prop.damage(raw)
@@ -76,7 +78,7 @@ def _try(place: Workplace, name: str, properties: list[Property]) -> tuple[dict[
 
 def _same(root: bytes, prop: Property, before: object) -> bool:
     try:
-        return picture(root, prop) == before
+        return contents(root, prop) == before
     except OSError:
         return False
 

@@ -1,4 +1,4 @@
-"""The first checkpoint of a project: by the hooks of an agent that is started in a fresh clone, and by
+"""The first checkpoint of a project: by the hooks of an agent that starts in a fresh clone, and by
 `rewind init`."""
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from bench.workplace import Workplace
 
 def in_turns(place: Workplace, rewind: Rewind, ours: Action, peer: Peer, rounds: int,
              **more: Action) -> dict[str, Sample]:
-    """Each store is removed right after its turn, so that neither side waits for the other's dirty pages."""
+    """Remove each store right after its turn, so that neither side waits for the other's data to be
+    written."""
     def start_over(who: str) -> None:
         if who == "ours":
-            rewind.rest(place.options.settle)
+            rewind.wait_until_idle(place.options.settle)
             if not rewind.count():
                 raise Unfaithful("there is no first checkpoint")
             rewind.forget()
@@ -32,7 +33,7 @@ def in_turns(place: Workplace, rewind: Rewind, ours: Action, peer: Peer, rounds:
 
 
 def _first_prompt(place: Workplace) -> Outcome:
-    """From the start of the agent until it may go on with the first prompt: both of its hooks."""
+    """From the start of the agent until it can handle the first prompt. Two hooks run."""
     project = place.copy("clone")
     rewind = place.rewind(project)
 

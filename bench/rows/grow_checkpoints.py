@@ -1,4 +1,4 @@
-"""Ten times as many checkpoints: listing them, making one more, and going back."""
+"""Ten times as many checkpoints: list them, make one more, restore one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ten times as many forks of one session: listing them, and making one more."""
+"""Ten times as many forks of one session: list them, make one more."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ TALK_BYTES = 200_000
 
 def _forks(place: Workplace) -> list[Finding]:
     sides = {count: _side(place, count) for count in place.options.grow.forks}
-    there = {count: talk.others() for count, (_, talk) in sides.items()}
+    known = {count: talk.others() for count, (_, talk) in sides.items()}
 
     def check(count: int, command: str) -> None:
         if command == "back":
-            _take_away(sides[count][1], there[count])
+            _remove_new_fork(sides[count][1], known[count])
 
     at = {count: {"forks": _running(rewind, "forks", "list"),
                   "sessions": _running(rewind, "sessions", "list"), "back": _going_back(rewind, talk)}
@@ -52,8 +52,8 @@ def _running(rewind: Rewind, *arguments: str) -> Action:
     return lambda: rewind.run(*arguments)
 
 
-def _take_away(talk: Talk, known: set[str]) -> None:
-    """So that the number stays what the row says it is."""
+def _remove_new_fork(talk: Talk, known: set[str]) -> None:
+    """The number of forks must stay the same."""
     made = sorted(talk.others() - known)
     if len(made) != 1:
         raise Unfaithful(f"`back` made {len(made)} forks")

@@ -1,4 +1,4 @@
-"""A transcript ten times as long: taking back a prompt, listing sessions, and saving what was said since."""
+"""A transcript ten times as long: take back a prompt, list sessions, save the last turn."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ COMMANDS = {
 def _transcript(place: Workplace) -> list[Finding]:
     sides = {size: _side(place, size) for size in place.options.grow.transcript}
 
-    def go_on() -> None:
+    def add_turn() -> None:
         for _, talk in sides.values():
-            talk.go_on()
+            talk.add_turn()
 
     def check(size: int, command: str) -> None:
         if command == "back":
-            _take_away(sides[size][1])
+            _remove_fork(sides[size][1])
 
     at = {size: {"sessions": _listing(rewind), "save": rewind.save, "back": _going_back(rewind, talk)}
           for size, (rewind, talk) in sides.items()}
-    # Listing is measured at rest; the other two follow another turn.
+    # Nothing changes between two listings. The other two commands follow a new turn.
     warm = {"sessions": COMMANDS["sessions"]}
     rest = {name: what for name, what in COMMANDS.items() if name not in warm}
     found = curves("transcript bytes", warm, at, place.options.rounds)
     rounds = max(3, place.options.rounds // 2)
-    found += curves("transcript bytes", rest, at, rounds, before=go_on, after=check)
+    found += curves("transcript bytes", rest, at, rounds, before=add_turn, after=check)
     for _, talk in sides.values():
         talk.remove()
     return list(found)
@@ -58,7 +58,7 @@ def _listing(rewind: Rewind) -> Action:
     return lambda: rewind.run("sessions", "list")
 
 
-def _take_away(talk: Talk) -> None:
+def _remove_fork(talk: Talk) -> None:
     made = sorted(talk.others())
     if len(made) != 1:
         raise Unfaithful(f"`back` made {len(made)} forks")

@@ -1,4 +1,4 @@
-"""What every growth row shares: the same commands at several sizes, interleaved, as one curve each."""
+"""Measures the same commands at several sizes, interleaved. Each command gives one curve."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def curves(
     before: Action | None = None,
     after: Callable[[int, str], object] | None = None,
 ) -> list[Curve]:
-    """`commands` names each command and says what it is; `at` holds the same ones for every size."""
+    """`commands` has a description of each command by its name, `at` the same commands for every size."""
     found = []
     for name, what in commands.items():
         taken = interleave(

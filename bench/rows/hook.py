@@ -1,4 +1,4 @@
-"""A hook that decides against a checkpoint, which is what an agent's edits run into most of the time."""
+"""A hook that decides against a checkpoint, as most hooks before an agent's edits do."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from bench.rows.row import Outcome, Row, Unfaithful, compare
 from bench.workplace import Workplace
 
 
-def _no(place: Workplace) -> Outcome:
-    """An edit a moment after another one."""
+def _no_checkpoint(place: Workplace) -> Outcome:
+    """An edit right after another one."""
     rewind, path = place.pair("1k").hooked, place.pair("1k").tree.paths[0]
     edit = {"tool_name": "Edit", "tool_input": {"file_path": str(rewind.project / path),
                                                 "old_string": "a" * 100, "new_string": "b" * 100}}
-    rewind.prompt()()  # and until it is written
+    wait_until_written = rewind.prompt()
+    wait_until_written()
     rewind.hook("pre-tool-use", tool_use_id="first", **edit)
     before = rewind.count()
     taken = interleave({"ours": lambda: rewind.hook("pre-tool-use", tool_use_id="again", **edit),
@@ -24,4 +25,4 @@ def _no(place: Workplace) -> Outcome:
     return compare(taken["ours"], taken["python"], floor=taken["floor"])
 
 
-ROWS = [Row("hook-no", "hook that decides against a checkpoint ÷ bare start", 1.8, _no)]
+ROWS = [Row("hook-no", "hook that decides against a checkpoint ÷ bare start", 1.8, _no_checkpoint)]

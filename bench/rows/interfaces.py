@@ -1,4 +1,5 @@
-"""The two interfaces, from the command to the first that a person sees, against loading their libraries."""
+"""The terminal UI and the page, from the command until a person sees something, against loading their
+libraries."""
 
 from __future__ import annotations
 
@@ -21,13 +22,14 @@ from bench.workplace import Workplace
 
 _PATIENCE = 60.0
 _LEAVE = b"q"
-# What a terminal is asked, and what one answers: black is its ground.
+# The terminal UI asks for the kind of terminal. The answer is that of a terminal with a black background.
 _QUESTION, _REPLY = b"\x1b[c", b"\x1b]11;rgb:0000/0000/0000\x1b\\\x1b[?62c"
 
 
 def _against(needs: tuple[str, ...], imports: str,
              start: Callable[[Workplace, list[str]], Callable[[], None]]) -> Runner:
-    """`start` gives what begins one, waits until it is there, and leaves its end for later."""
+    """`start` returns a function that starts the interface, waits until it is there, and returns the function
+    that ends it."""
     def run(place: Workplace) -> Outcome:
         for name in needs:
             if importlib.util.find_spec(name) is None:

@@ -1,6 +1,6 @@
-"""Long conversations of Codex and Gemini CLI, which keep them in other ways than Claude Code does.
+"""Long conversations of Codex and Gemini CLI, whose transcripts have other formats than Claude Code's.
 
-Measured by processor time, as the growth of one with its length is what these rows are about.
+The rows compare processor times, because they are about how the cost grows with the length.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ANSWERS = 10
 
 
 class _Talk:
-    """A session, in the file in which its agent would have it."""
+    """A session, in the file where its agent would write it."""
 
     def __init__(self, home: Path, project: Path, size: int) -> None:
         self.project = os.path.realpath(project)
@@ -48,7 +48,7 @@ class _Talk:
     def turn(self, text: str) -> list[dict[str, Any]]:
         raise NotImplementedError
 
-    def go_on(self) -> None:
+    def add_turn(self) -> None:
         with open(self.path, "ab") as file:
             file.write(self._turn())
 
@@ -86,7 +86,7 @@ class _Gemini(_Talk):
         return records
 
     def _message(self, type: str, content: object) -> list[dict[str, Any]]:
-        """With the note of the time that the client adds."""
+        """A message, and the line with the time that the client writes after it."""
         now = self._now()
         id = f"{self._seconds:08x}-1111-4000-8000-000000000000"
         return [{"id": id, "timestamp": now, "type": type, "content": content},
@@ -132,7 +132,7 @@ class _Codex(_Talk):
 
 def _processor_time(contenders: Mapping[str, Action], rounds: int, before: Action | None = None,
                     after: Callable[[str], object] | None = None) -> dict[str, Sample]:
-    """As `interleave` does it, by what the processes used."""
+    """Like `interleave`, but with processor times."""
     taken: dict[str, list[float]] = {name: [] for name in contenders}
     for number in range(rounds):
         if before is not None:
@@ -147,7 +147,7 @@ def _processor_time(contenders: Mapping[str, Action], rounds: int, before: Actio
 
 
 def _used() -> float:
-    """By the processes that have ended."""
+    """Processor time of the processes that have ended."""
     found = resource.getrusage(resource.RUSAGE_CHILDREN)
     return found.ru_utime + found.ru_stime
 
@@ -199,12 +199,13 @@ def _save(kind: type[_Talk]) -> Runner:
         for rewind, _ in sides:
             rewind.save()
 
-        def go_on() -> None:
+        def add_turn() -> None:
             for _, talk in sides:
-                talk.go_on()
+                talk.add_turn()
 
         (long, talk), (short, _) = sides
-        taken = _processor_time({"long": long.save, "short": short.save}, place.options.rounds, before=go_on)
+        taken = _processor_time({"long": long.save, "short": short.save}, place.options.rounds,
+                                before=add_turn)
         talk.path.unlink()
         return compare(taken["long"], taken["short"], _NOTE)
     return run

@@ -7,7 +7,7 @@ from bench.measure import interleave
 from bench.rows.row import Outcome, Row, Unfaithful, compare
 from bench.workplace import Workplace
 
-# The least that a list does: it loads SQLite, and sees whether a record has changed.
+# The least that a list has to do: load SQLite, and see whether a record has changed.
 _LOOK = """
 import _sqlite3, os, sys
 for name in os.listdir(sys.argv[1]):
@@ -25,7 +25,7 @@ def _list(place: Workplace) -> Outcome:
     def ours() -> None:
         rewind.run("list")
 
-    ours()  # what it counts once is remembered
+    ours()  # the first run counts lines, and later ones use its result
     floor = [place.options.python, "-I", "-S", "-c", _LOOK, str(rewind.state / "checkpoints")]
     taken = interleave({"ours": ours, "python": place.bare_python, "floor": lambda: place.spawner.run(floor)},
                        place.options.rounds)

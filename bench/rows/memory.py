@@ -39,13 +39,13 @@ def _save(place: Workplace, rewind: Rewind) -> float:
 
 
 def _first(place: Workplace, tag: str) -> float:
-    """In the tree that the others were copied from."""
+    """Measured in the tree from which the others were copied."""
     rewind = place.rewind(place.repository(tag).root)
     if tag == ONE_TREE:
         place.pair(tag).hooked.forget()  # the last row that needs it
     say("a first checkpoint, for its memory")
     peak = _peak(place, rewind, "init")
-    rewind.rest(place.options.settle)
+    rewind.wait_until_idle(place.options.settle)
     rewind.forget()
     return peak
 

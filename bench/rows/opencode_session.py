@@ -1,4 +1,5 @@
-"""A session of opencode, which keeps its conversations in a database: going back, against its own export."""
+"""A session of opencode, which keeps its conversations in a database: going back, against opencode's own
+export and import."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ class _Talk:
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / f"{_SESSION}.jsonl"
         self.exported = place.root / "exported.json"
-        self._give(place.root / "session.json", self._messages())
+        self._write(place.root / "session.json", self._messages())
 
     def _messages(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
@@ -54,7 +55,7 @@ class _Talk:
             size += len(json.dumps(found[-1]))
         return found
 
-    def _give(self, file: Path, messages: list[dict[str, Any]]) -> None:
+    def _write(self, file: Path, messages: list[dict[str, Any]]) -> None:
         say(f"making a session of opencode's with {len(messages)} messages")
         info = {"id": _SESSION, "slug": "bench", "projectID": "global", "directory": self.project,
                 "title": "Bench", "version": "1.18.33", "time": {"created": 1, "updated": 1}}
@@ -63,24 +64,24 @@ class _Talk:
         self.path.write_text("".join(json.dumps(line) + "\n" for line in lines))
         self._text = json.dumps({"info": info, "messages": messages})
         self._file = file
-        self._given = 0
-        self.give_another()
-        self.give()
+        self._imports = 0
+        self.prepare_import()
+        self.import_it()
 
-    def give_another(self) -> None:
-        """The next import has ids of its own, for opencode takes in nothing that it has already."""
+    def prepare_import(self) -> None:
+        """The next import gets new ids, because opencode imports nothing that it already has."""
         text = self._text
-        if self._given:
-            text = text.replace("BENCHBENCHBENC", f"BENCHBENC{self._given:05d}")
-        self._given += 1
+        if self._imports:
+            text = text.replace("BENCHBENCHBENC", f"BENCHBENC{self._imports:05d}")
+        self._imports += 1
         self._file.write_text(text)
 
-    def give(self) -> None:
+    def import_it(self) -> None:
         os.chdir(self.project)
         self.spawner.run([self._program, "import", str(self._file), "--pure"])
 
     def export(self) -> None:
-        """Into a file: through a pipe opencode drops the end."""
+        """Into a file, because opencode loses the end if it writes to a pipe."""
         os.chdir(self.project)
         fd = os.open(self.exported, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         try:
@@ -122,8 +123,8 @@ def _read(place: Workplace) -> Outcome:
 
 def _fork(place: Workplace) -> Outcome:
     talk, rewind = _scene(place, "fork")
-    taken = interleave({"fork": lambda: rewind.back(talk.path), "import": talk.give}, place.options.few,
-                       before=talk.give_another, after=talk.check)
+    taken = interleave({"fork": lambda: rewind.back(talk.path), "import": talk.import_it}, place.options.few,
+                       before=talk.prepare_import, after=talk.check)
     talk.path.unlink()
     return compare(taken["fork"], taken["import"])
 

@@ -1,4 +1,4 @@
-"""A save while the first checkpoint is compressed in the background, against one when that is done."""
+"""A save while the first checkpoint is compressed in the background, against one after that."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SAVES = 5
 
 
 def _packing(place: Workplace) -> Outcome:
-    """The first save comes right after `init`, as that of an agent does."""
+    """The first save comes right after `init`, as an agent's first checkpoint does."""
     rewind = place.rewind(place.copy("packing"))
     during: list[Times] = []
     without: list[Times] = []
@@ -27,7 +27,7 @@ def _packing(place: Workplace) -> Outcome:
             took = timed(rewind.save)
             if _is_packing(rewind):
                 during.append(took)
-        rewind.rest(place.options.settle)
+        rewind.wait_until_idle(place.options.settle)
         without += [timed(rewind.save) for _ in range(_SAVES)]
         rewind.forget()
     if not during:

@@ -1,11 +1,11 @@
-"""Everyone at the same work, in one interleaved run: a table of absolute times beside our own."""
+"""All tools at the same work, in one interleaved run: a table of absolute times."""
 
 from __future__ import annotations
 
 import os
 from typing import Callable
 
-from bench.field import Field, calm, field_of, gather
+from bench.field import Field, field_of, gather, warm_up
 from bench.floor import floors
 from bench.measure import Sample, interleave, settle
 from bench.peers.peer import Peer
@@ -32,7 +32,7 @@ def _first(place: Workplace) -> list[Finding]:
     sizes: dict[str, float] = {}
 
     def start_over(name: str) -> None:
-        field.peers[name].rest(place.options.settle)  # else the next one would be measured beside it
+        field.peers[name].wait_until_idle(place.options.settle)  # else it would slow down the next one
         sizes[name] = field.peers[name].stored()
         field.peers[name].remove()
         os.sync()
@@ -51,7 +51,7 @@ def _actions(field: Field, choose: Callable[[Peer], Callable[[], object]]) -> di
 def _snapshot(count: int, operation: str, what: str) -> Runner:
     def run(place: Workplace) -> list[Finding]:
         field = field_of(place)
-        calm(place, field)
+        warm_up(place, field)
         settle(place.options.settle)
         actions = _actions(field, lambda peer: peer.snapshot)
         if not count:
@@ -77,7 +77,7 @@ def _snapshot(count: int, operation: str, what: str) -> Runner:
 
 def _restore(place: Workplace) -> Contest:
     field = field_of(place)
-    calm(place, field)
+    warm_up(place, field)
     marks = {name: peer.mark() for name, peer in field.peers.items()}
     wanted = {name: fingerprint(root) for name, root in field.roots.items()}
 

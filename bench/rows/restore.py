@@ -1,4 +1,4 @@
-"""Fifty edited files brought back, alone and with the conversation, against opencode's undo."""
+"""Restores fifty edited files, alone and with the conversation, against opencode's undo."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ FILES = 50
 
 
 class _Undo:
-    """Rounds of edits, of which both sides are to bring back what was there before; nothing on trust."""
+    """Rounds of edits that both sides undo. The result is checked every time."""
 
     def __init__(self, place: Workplace, pair: Pair) -> None:
         self._place = place
         self._pair = pair
-        pair.hooked.hook("stop")  # a turn may be under way, which nobody takes back
-        place.calm(pair)
+        pair.hooked.hook("stop")  # a turn that is still open cannot be taken back
+        place.warm_up(pair)
         self._tree = pair.opencode.snapshot()
         self._wanted = fingerprint(pair.hooked.project)
         self._edited: list[str] = []
@@ -67,24 +67,24 @@ def _restore(tag: str) -> Runner:
 
 
 def _back(place: Workplace) -> Outcome:
-    """A whole turn is taken back: prompt, fifty edits, its end; then `back 1 --both`."""
+    """A whole turn is taken back: a prompt, fifty edits, the end of the turn, then `back 1 --both`."""
     pair = place.pair()
     rewind, talk = pair.hooked, pair.hooked.talk
     undo = _Undo(place, pair)
-    there = talk.others()
+    known = talk.others()
 
     def turn() -> None:
-        for name in talk.others() - there:  # the fork of the round before
+        for name in talk.others() - known:  # the fork of the previous round
             (talk.path.parent / name).unlink()
         asked = rewind.next_prompt()
         rewind.hook("user-prompt-submit", **asked)
-        talk.go_on(str(asked["prompt"]))
+        talk.add_turn(str(asked["prompt"]))
         undo.edit()
         rewind.hook("stop")
 
     def ours() -> None:
         rewind.back(talk.path, "--both")
-        if len(talk.others() - there) != 1:
+        if len(talk.others() - known) != 1:
             raise Unfaithful("`back 1 --both` made no fork")
 
     return undo.measure(ours, turn, place.options.few, "ours also forks the conversation")

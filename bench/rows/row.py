@@ -1,4 +1,4 @@
-"""The shape of a row: a name, a group, perhaps a budget, and a function that measures it."""
+"""The shape of a row: a name, a group, a function that measures it, and for some rows a budget."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any, Callable, Union
 from bench.measure import Sample
 from bench.workplace import Workplace
 
-# Only the first is run unless more is asked for.
+# Without options, only the first group is run.
 GROUPS = ("speed", "large", "more", "peers", "fidelity", "growth")
-# A tenfold step may cost this much before something is called worse than linear.
+# If a step to ten times the size costs more than this, the growth is called worse than linear.
 TENFOLD = 12.0
 
 
 class Unfaithful(Exception):
-    """A result was fast and wrong, which is worth nothing."""
+    """The result of a measured command is wrong, so its time means nothing."""
 
 
 @dataclass(frozen=True)
 class Amount:
-    """A median time in ms, or a size in MB (which has neither p95 nor rounds)."""
+    """A median time in ms, or a size in MB. A size has neither p95 nor rounds."""
 
     value: float
     unit: str
@@ -35,7 +35,7 @@ class Amount:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A ratio and what it was made from; `floor` is the ratio that nobody can beat, where that is known."""
+    """A ratio and its two amounts. `floor` is the best ratio that is possible, if it is known."""
 
     ratio: float
     ours: Amount
@@ -50,7 +50,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Contest:
-    """One operation done by everyone; who could not take part has a reason instead of an amount."""
+    """One operation done by all tools. One that could not take part has a reason instead of an amount."""
 
     operation: str
     what: str
@@ -70,7 +70,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Curve:
-    """One cost at growing sizes. Without a limit it only informs."""
+    """One cost at growing sizes. Without a limit, it has no verdict."""
 
     name: str
     what: str
@@ -81,7 +81,7 @@ class Curve:
 
     @property
     def factors(self) -> list[float]:
-        """What each step costs beside the one before it."""
+        """The cost at each size, divided by the cost at the size before."""
         values = [step.amount.value for step in self.steps]
         return [after / before for before, after in zip(values, values[1:])]
 
@@ -97,7 +97,8 @@ class Curve:
 
 @dataclass(frozen=True)
 class Checks:
-    """What one tool brought back of the torture tree: yes, no, or fails (not even a snapshot)."""
+    """What one tool restored of the torture tree: `yes`, `no`, or `fails` if it cannot even make a
+    snapshot."""
 
     who: str
     version: str
@@ -113,7 +114,7 @@ Runner = Callable[[Workplace], "Finding | list[Finding]"]
 
 @dataclass(frozen=True)
 class Row:
-    """Without a budget it only informs."""
+    """One measurement. Without a budget, it has no verdict."""
 
     name: str
     what: str

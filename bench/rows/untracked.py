@@ -1,4 +1,4 @@
-"""The first snapshot of a project full of files that git does not know, where opencode gets slow."""
+"""The first snapshot of a project with many untracked files, where opencode gets slow."""
 
 from __future__ import annotations
 

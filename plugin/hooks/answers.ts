@@ -1,6 +1,6 @@
-// What `rewind __plugin ACTION … --json` answers. Every decision is made there; the plugin shows the answers.
+// The answers of `rewind __plugin ACTION … --json`. Rewind makes every decision, and the plugin shows the answers.
 
-/** What would happen, to be agreed to; the digest says which plan it was. */
+/** What would happen. The person confirms it, and the digest says which plan was confirmed. */
 export type Plan = {
   question: string
   lines: string[]
@@ -9,11 +9,11 @@ export type Plan = {
   yes: string
   digest: string
   changes: number
-  resume?: string | null // to be resumed before the plan is carried out
+  resume?: string | null // the session to resume before the plan is applied
   mode?: 'ask' | 'always' | 'never'
 }
 
-/** What was done, and how the client goes on. */
+/** What was done, and what the client does next. */
 export type Outcome = { resume: string | null; clear: boolean; draft: string | null; said: string }
 
 /** A turn of the timeline. */
@@ -31,7 +31,7 @@ export type Greeting = { line: string | null; wantsBand: boolean }
 
 const INTERFACE = 1
 
-/** The answer; an error is thrown with the sentence that Rewind has for it. */
+/** The answer. If Rewind failed, this throws an error with Rewind's message. */
 export const parsed = (done: { exitCode: number; stdout: string; stderr: string }) => {
   if (done.exitCode !== 0) throw new Error(sentence(done.stderr))
   const answer = JSON.parse(done.stdout)

@@ -1,4 +1,4 @@
-// The module without a client: what it asks Rewind, and that it shows the answer.
+// Tests the module without a client: what it asks Rewind, and how it shows the answer.
 import { expect, test } from 'claude-code/testing'
 
 const TYPED = { origin: { kind: 'composer' }, presentation: { isFullscreen: true, columns: 100 } } as const

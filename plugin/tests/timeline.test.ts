@@ -1,4 +1,4 @@
-// The timeline without a client: what is on its page, and how to reach what is not.
+// Tests the timeline without a client: what is on a page, and how to reach the other pages.
 import { expect, test } from 'claude-code/testing'
 
 const TYPED = { origin: { kind: 'composer' }, presentation: { isFullscreen: true, columns: 100 } } as const

@@ -15,7 +15,7 @@ sys.path.insert(0, str(CHECKOUT))
 from bench.command import quick_options  # noqa: E402
 from bench.workplace import Options, Workplace, real_interpreter  # noqa: E402
 
-from compiled_once import bring_library  # noqa: E402
+from compiled_once import preinstall_library  # noqa: E402
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def options() -> Options:
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: Options,
           ready_library: Path) -> Iterator[Workplace]:
     """With Rewind installed in it."""
-    bring_library(ready_library, tmp_path / "home")
+    preinstall_library(ready_library, tmp_path / "home")
     monkeypatch.chdir(tmp_path)  # rows change the directory
     place = Workplace(tmp_path, options)
     with place.at_end:

@@ -15,7 +15,7 @@ from bench.rows.registry import ROWS
 from bench.rows.row import Checks
 from bench.skipped import Skipped
 from bench.spawn import CommandFailed
-from bench.torture import PROPERTIES, build, picture
+from bench.torture import PROPERTIES, build, contents
 from bench.workplace import Workplace
 
 
@@ -73,11 +73,11 @@ def ask(place: Workplace, monkeypatch: pytest.MonkeyPatch, peer: type[Peer]) -> 
 def test_every_damage_is_seen(prop, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     build(tmp_path / "project", [prop], {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull})
     root = os.fsencode(tmp_path / "project")
-    before = picture(root, prop)
-    assert picture(root, prop) == before
+    before = contents(root, prop)
+    assert contents(root, prop) == before
     prop.damage(root)
     # Two of them are about what nobody damages.
-    assert (picture(root, prop) != before) == (prop.name not in ("untouched", "git"))
+    assert (contents(root, prop) != before) == (prop.name not in ("untouched", "git"))
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ import pytest
 from bench import document
 from bench.plots import all_plots
 from bench.report import as_text
-from bench.result import Line, Result, load, make_result, merge, save
+from bench.result import Result, RowResult, load, make_result, merge, save
 from bench.rows.registry import ROWS
 from bench.rows.row import Amount, Checks, Contest, Curve, Outcome, Row, Step
 from bench.tables import contest_table, fidelity_table, growth_table, losses, ratio_table
@@ -39,17 +39,17 @@ def result(options: Options) -> Result:
     contest = Contest("edit-1", "snapshot, 1 file", {"git": ms(50), "rewind": ms(100), "tar": ms(400)},
                       {"borg": "borg is not installed"}, {"git": "2.39", "rewind": "0.1"})
     lines = [
-        Line(row("fast", 1.3), [Outcome(0.5, ms(50), ms(100), floor=0.4)]),
-        Line(row("slow", 1.0), [Outcome(2.5, ms(250), ms(100), "a note", 1.2)]),
-        Line(row("free"), [Outcome(0.02, Amount(2, "MB"), Amount(100, "MB"))]),
-        Line(row("broken", 1.0), problem="CommandFailed: no | luck"),
-        Line(row("cold", 1.0), skipped="no cold cache here"),
-        Line(row("peers-edit-1", group="peers"), [contest]),
-        Line(row("fidelity-rewind", group="fidelity"),
+        RowResult(row("fast", 1.3), [Outcome(0.5, ms(50), ms(100), floor=0.4)]),
+        RowResult(row("slow", 1.0), [Outcome(2.5, ms(250), ms(100), "a note", 1.2)]),
+        RowResult(row("free"), [Outcome(0.02, Amount(2, "MB"), Amount(100, "MB"))]),
+        RowResult(row("broken", 1.0), problem="CommandFailed: no | luck"),
+        RowResult(row("cold", 1.0), skipped="no cold cache here"),
+        RowResult(row("peers-edit-1", group="peers"), [contest]),
+        RowResult(row("fidelity-rewind", group="fidelity"),
              [Checks("rewind", "0.1", {"edited": "yes", "mtime": "no", "latin": "yes"})]),
-        Line(row("fidelity-rsync", group="fidelity"),
+        RowResult(row("fidelity-rsync", group="fidelity"),
              [Checks("rsync", "3.2", {"edited": "yes", "mtime": "yes", "latin": "fails"})]),
-        Line(row("growth-files", group="growth"),
+        RowResult(row("growth-files", group="growth"),
              [curve(12.0, 10, 50, 500), curve(12.0, 10, 150, 160), curve(None, 10, 9000)]),
     ]
     return make_result(lines, options, MACHINE)
@@ -109,8 +109,8 @@ def test_rows_of_a_later_run_take_the_place_of_earlier_ones(
 ) -> None:
     names = [found["name"] for found in result["rows"]]
     save(result, tmp_path / "result.json")
-    later = make_result([Line(row("slow", 1.0), [Outcome(0.9, ms(90), ms(100))]),
-                         Line(row("added"), [Outcome(0.9, ms(90), ms(100))])], options, MACHINE)
+    later = make_result([RowResult(row("slow", 1.0), [Outcome(0.9, ms(90), ms(100))]),
+                         RowResult(row("added"), [Outcome(0.9, ms(90), ms(100))])], options, MACHINE)
     merged = merge(load(tmp_path / "result.json"), later, [*names, "added"])
     assert [found["name"] for found in merged["rows"]] == [*names, "added"]
     assert verdicts(merged) == {**verdicts(result), "slow": "PASS", "added": "info"}

@@ -15,7 +15,7 @@ from bench.command import chosen, measure_row
 from bench.machine import describe
 from bench.peers import registry
 from bench.peers.peer import Missing, Peer
-from bench.result import Line, make_result, save
+from bench.result import RowResult, make_result, save
 from bench.rows.registry import ROWS
 from bench.rows.row import GROUPS, Amount, Contest, Curve, Outcome, Row, Unfaithful
 from bench.skipped import Skipped
@@ -175,7 +175,7 @@ def test_the_page_is_drawn_by_the_script_from_a_file(place: Workplace, tmp_path:
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "benchmarks.md").write_text((CHECKOUT / "docs" / "benchmarks.md").read_text())
-    line = Line(ROW["hook-1"], [Outcome(0.5, Amount(1, "ms", 1, 3), Amount(2, "ms", 2, 3))])
+    line = RowResult(ROW["hook-1"], [Outcome(0.5, Amount(1, "ms", 1, 3), Amount(2, "ms", 2, 3))])
     machine = describe(place.spawner, place.options.python, place.root)
     save(make_result([line], place.options, machine), tmp_path / "result.json")
     done = subprocess.run([sys.executable, str(CHECKOUT / "scripts" / "bench"), "--from",

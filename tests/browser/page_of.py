@@ -124,6 +124,3 @@ class Rewind:
     def branch_menu(self, item: str) -> None:
         self.page.get_by_role("button", name="Branch actions").click()
         self.page.get_by_role("menuitem", name=item).click()
-
-    def text_in_view(self) -> str:
-        return self.page.locator("main").inner_text()

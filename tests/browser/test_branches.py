@@ -74,7 +74,7 @@ def test_a_session_of_the_agent_cannot_be_deleted_and_says_why(page: Rewind) -> 
 READS = """async ([id, leaving]) => {
     const {state} = await import('/static/core/state.js');
     const {Shape} = await import('/static/turns/shape.js');
-    if (leaving) state.leaving.add(id); else state.leaving.delete(id);
+    if (leaving) state.beingDeleted.add(id); else state.beingDeleted.delete(id);
     const shape = new Shape(id);
     await shape.load();
     shape.end();

@@ -1,6 +1,6 @@
 """A model that answers from a script: OpenAI's chat completions as far as opencode uses them.
 
-A request is turned into messages as `mock_api` has them, so that the same scripts and comparisons serve.
+Requests are converted to the messages of `mock_api`, so that the same scripts and comparisons can be used.
 """
 
 from __future__ import annotations

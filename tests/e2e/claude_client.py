@@ -1,4 +1,4 @@
-"""Drives the real Claude Code, in a home of its own and with a scripted model instead of the network."""
+"""Runs the real Claude Code, with its own home and with a scripted model instead of the network."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Claude:
         return next((self.config / "projects").glob(f"*/{session}.jsonl"))
 
     def ask(self, prompt: str, resume: str = "") -> str:
-        """One prompt in print mode; the session's id."""
+        """Send one prompt in print mode. Returns the id of the session."""
         with self.asking(prompt, resume) as process:
             out, err = process.communicate(timeout=90)
         assert process.returncode == 0, (out, err)
@@ -55,7 +55,8 @@ class Claude:
 
     @contextmanager
     def asking_on(self) -> Iterator[Callable[[str], dict[str, Any]]]:
-        """One process for several prompts and commands, and how it ends each."""
+        """One process for several prompts and commands. Yields a function that sends one and returns its
+        result."""
         command = [str(self.program), "-p", "--input-format", "stream-json", "--output-format",
                    "stream-json", "--verbose", *TOOLS]
         with subprocess.Popen(command, cwd=self.project, env=self.env, text=True, stdin=subprocess.PIPE,
@@ -83,7 +84,7 @@ class Claude:
 
     @contextmanager
     def open(self, resume: str = "", *options: str) -> Iterator[ClaudeScreen]:
-        """The interactive client; closed as a person would close it."""
+        """The interactive client. It is closed like a person does it."""
         command = [str(self.program), *TOOLS, *(["--resume", resume] if resume else []), *options]
         with Screen(command, self.env, self.project) as screen:
             opened = ClaudeScreen(self, screen)
@@ -92,17 +93,17 @@ class Claude:
             opened.close()
 
     def open_beside(self, resume: str) -> Screen:
-        """Another interactive client with the same session, ended with its screen."""
+        """Another interactive client with the same session. It ends with its screen."""
         return Screen([str(self.program), *TOOLS, "--resume", resume], self.env, self.project)
 
     def live(self) -> list[dict[str, Any]]:
-        """What running clients say of themselves."""
+        """What running clients write about themselves."""
         found = []
         for path in (self.config / "sessions").glob("*.json"):
             try:
                 found.append(json.loads(path.read_bytes()))
             except (OSError, ValueError):
-                continue  # just being written, or gone with its client
+                continue  # it is being written, or was removed with its client
         return found
 
 
@@ -115,7 +116,7 @@ def _say(process: subprocess.Popen[str], text: str) -> dict[str, Any]:
 
 
 class ClaudeScreen:
-    """The interactive client, as its only user sees it."""
+    """The interactive client as its user sees it."""
 
     def __init__(self, client: Claude, screen: Screen) -> None:
         self.client = client
@@ -127,18 +128,18 @@ class ClaudeScreen:
         return str(found[0]["sessionId"]) if found else ""
 
     def ask(self, prompt: str) -> list[str]:
-        """A prompt and its answer; what the model was told."""
+        """Send a prompt and wait for the answer. Returns what the model was told."""
         self.begin(prompt)
         self.settle()
         return self.client.heard(prompt)
 
     def begin(self, prompt: str) -> None:
-        """A prompt whose answer may take its time."""
+        """Send a prompt without waiting for the answer."""
         self.screen.type(prompt)
         wait_until(lambda: self.client.api.was_asked(prompt), self.screen.text)
 
     def shell(self, command: str) -> None:
-        """A command that the person runs, in the client's shell mode; the model comments on it."""
+        """Run a command in the client's shell mode. The model comments on it."""
         self.screen.press("!")
         self.screen.wait("! for shell mode")
         self.screen.type(command, mark="!")
@@ -151,7 +152,7 @@ class ClaudeScreen:
         self.screen.press("C-u")  # a prompt without any answer goes back into the input box
 
     def switch_to(self, title: str) -> None:
-        """Another session, by its title in the list that /resume shows; there newer messages come first."""
+        """Switch to the session with this title in the list of /resume."""
         was = self.session
         self.screen.type("/resume")
         self.screen.wait(title)
@@ -179,7 +180,7 @@ class ClaudeScreen:
         self.screen.press("C-u")  # it has put the prompt back into the input box
 
     def settle(self) -> None:
-        """Until the client is idle and has written what it had to write, which it does a little later."""
+        """Wait until the client is idle and has written everything, which it does a little later."""
         wait_until(lambda: [found.get("status") for found in self.client.live()] == ["idle"],
                    self.screen.text)
         sizes = [-1]
@@ -207,7 +208,7 @@ def _environment(program: Path, stage: Stage, api: MockApi) -> dict[str, str]:
 
 
 def _answer_first_questions(stage: Stage) -> None:
-    """What a first run would ask on the screen: theme, key, and whether the directory is trusted."""
+    """Answer the questions of a first run: theme, key, and whether the directory is trusted."""
     path = stage.home / ".claude.json"
     found = json.loads(path.read_bytes()) if path.exists() else {}
     found.update(hasCompletedOnboarding=True, theme="dark", numStartups=5,

@@ -1,6 +1,6 @@
-"""Drives the real Codex, one `codex exec` for each prompt, which needs no login for a provider of one's own.
+"""Runs the real Codex, one `codex exec` for each prompt. With a custom provider it needs no login.
 
-The home is its own, and a scripted model takes the place of the network.
+It has its own home, and a scripted model replaces the network.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from stage import Stage, names
 from talk import talk
 
 PATIENCE = 90.0
-MODEL = "gpt-5.5"  # later ones have one tool that runs JavaScript
+MODEL = "gpt-5.5"  # later models have a single tool, which runs JavaScript
 
 
 class Codex:
@@ -37,7 +37,7 @@ class Codex:
 
     @property
     def provider(self) -> list[str]:
-        """The arguments that point it at the scripted model: its settings stay the user's."""
+        """The arguments that select the scripted model. They are not written into the settings."""
         settings: dict[str, Any] = {
             "model": MODEL, "model_provider": "mock", "model_providers.mock.name": "mock",
             "model_providers.mock.wire_api": "responses", "model_providers.mock.env_key": "MOCK_KEY",
@@ -47,17 +47,17 @@ class Codex:
         return [word for key, value in settings.items() for word in ("-c", f"{key}={json.dumps(value)}")]
 
     def transcript(self, session: str) -> Path:
-        """The latest file of the thread."""
+        """The newest file of the thread."""
         found = (self.config / "sessions").glob(f"*/*/*/rollout-*-{session}*.jsonl")
         return max(found, key=lambda path: path.name)
 
     def ask(self, prompt: str, session: str = "", *more: str) -> str:
-        """A prompt, in a new session or in one that it resumes; its id. Hooks run without being trusted, for
+        """Send a prompt in a new session, or resume one. Returns its id. Hooks run without being trusted, for
         this one process."""
         return self._exec(["resume"] if session else [], prompt, session, *more)
 
     def fork(self, session: str, prompt: str) -> str:
-        """Codex's own fork of the whole thread: a file that refers to the other one."""
+        """Codex's own fork of the whole thread, which is a file that refers to the original."""
         return self._exec(["fork"], prompt, session)
 
     def _exec(self, verb: list[str], prompt: str, session: str, *more: str) -> str:
@@ -81,7 +81,7 @@ class Codex:
 
     @contextmanager
     def server(self) -> Iterator[Server]:
-        """Codex's own protocol for other programs."""
+        """A server with Codex's own protocol for other programs."""
         command = [str(self.program), "app-server", *self.provider]
         with subprocess.Popen(command, cwd=self.project, env=self.env, text=True, stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
@@ -128,7 +128,7 @@ class Server:
                 return dict(message["result"])
 
     def wait_for(self, method: str) -> None:
-        """Until it tells of this."""
+        """Wait for a message with this method."""
         while True:
             message = self._incoming.get(timeout=PATIENCE)
             assert message is not None, "the server has ended"
@@ -136,7 +136,7 @@ class Server:
                 return
 
     def revert(self, session: str, turn: str) -> None:
-        """Codex's own rewind: the thread goes on in a second file."""
+        """Codex's own rewind, after which the thread continues in a second file."""
         self.call("thread/resume", threadId=session)
         self.call("thread/revert", threadId=session, beforeTurnId=turn)
 

@@ -1,4 +1,4 @@
-"""Codex in its terminal UI, in one process: without `--no-daemon` a server would outlive the test."""
+"""Codex in its terminal UI. `--no-daemon` prevents a server that would continue after the test."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from screen import Screen, wait_until
 
 PATIENCE = 120.0
 READY = "permissions: YOLO mode"
-# What it asks when it starts, and the number of the answer that goes on.
+# The questions that it asks when it starts, and the number of the answer that continues.
 QUESTIONS = {"Trust this folder?": "1", "Hooks need review": "2", "Use existing model": "2"}
 
 
 class CodexScreen:
-    """As its only user sees it."""
+    """Codex as its user sees it."""
 
     def __init__(self, client: Codex, screen: Screen) -> None:
         self.client = client
@@ -26,7 +26,7 @@ class CodexScreen:
         self.asked: set[str] = set()  # the questions that it asked
 
     def start(self, ready: str) -> None:
-        """Its questions are answered as they come, until this is on the screen."""
+        """Answer its questions until the text `ready` is on the screen."""
         self.wait_until(lambda: self._is_ready(ready))
 
     def _is_ready(self, ready: str) -> bool:
@@ -41,7 +41,7 @@ class CodexScreen:
         return False
 
     def ask(self, prompt: str, answer: str) -> list[str]:
-        """A prompt and its answer; what the model was told."""
+        """Send a prompt and wait for the answer. Returns what the model was told."""
         self.type(prompt)
         self.wait(f"• {answer}")
         return self.client.heard(prompt)
@@ -49,18 +49,19 @@ class CodexScreen:
     def type(self, text: str) -> None:
         self.screen.write(text)
         self.wait(f"› {text}")
-        time.sleep(0.5)  # an Enter that comes with the text is taken for a part of it
+        time.sleep(0.5)  # an Enter right after the text would be taken for a part of it
         self.screen.press("Enter")
 
     def choose(self, title: str) -> None:
-        """In its list of threads, of which the first is marked."""
+        """Choose a thread in its list, where the first one is selected."""
         self.wait(title)
         self.screen.press_until("Down", title, mark="›")
         self.screen.press("Enter")
         self.start(READY)
 
     def rewind_last(self, prompt: str) -> None:
-        """Its own way back, to before the last prompt. That is in the input again, and is taken out."""
+        """Codex's own rewind to before the last prompt. The prompt is then in the input, and is removed
+        there."""
         self.screen.press("Escape")
         self.wait("esc again")
         self.screen.press("Escape")
@@ -85,7 +86,7 @@ class CodexScreen:
 
 @contextmanager
 def open_codex(client: Codex, command: str = "codex", ready: str = READY) -> Iterator[CodexScreen]:
-    """A new thread, or what another command of a person opens: such as the one that Rewind has printed."""
+    """Open a new thread, or what another command opens, such as one that Rewind has printed."""
     options = ["--no-daemon", *client.provider, "--dangerously-bypass-approvals-and-sandbox"]
     env = {**client.env, "TERM": "xterm-256color"}
     with Screen(["sh", "-c", f"{command} {shlex.join(options)}"], env, client.project) as screen:

@@ -1,6 +1,7 @@
-"""The real clients, and conversations recorded with them once for all tests.
+"""The real clients, and conversations that are recorded with them once for all tests.
 
-`scripts/e2e` brings the clients and names them in the environment; without it nothing here is collected.
+`scripts/e2e` installs the clients and names them in the environment. Without these variables nothing is
+collected.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from stage import Stage, copy_stage, make_repository, make_stage  # noqa: E402
 
 from rewind_cli import Rewind  # noqa: E402
 
-# Read now, for every test runs in an environment without them.
+# Read on import, because every test runs in an environment without these variables.
 CLAUDE = os.environ.get("REWIND_E2E_CLAUDE", "")
 DROID = os.environ.get("REWIND_E2E_DROID", "")
 CODEX = os.environ.get("REWIND_E2E_CODEX", "")
@@ -52,7 +53,7 @@ collect_ignore_glob = [] if CLAUDE or DROID or CODEX or GEMINI or OPENCODE else 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of the whole run, with the tests of the page and of the package."""
+    """Order the tests of the whole run, including those of the page and of the package."""
     workers = getattr(config, "workerinput", {}).get("workercount", 1)
     items[:] = deal(items, workers)
 
@@ -130,14 +131,14 @@ def claude_api(project: Path) -> Iterator[MockApi]:
 
 @pytest.fixture
 def claude(claude_program: Path, stage: Stage, claude_api: MockApi) -> Claude:
-    """The client in a new repository, with nothing said yet."""
+    """The client in a new repository, without a conversation."""
     make_repository(stage)
     return Claude(claude_program, stage, claude_api)
 
 
 @pytest.fixture
 def play_claude(claude_program: Path, stage: Stage, claude_api: MockApi, rewind: Rewind) -> PlayClaude:
-    """Puts a recorded conversation into this test's home, and Rewind into its project."""
+    """Copies a recorded conversation into this test's home, and initializes Rewind in its project."""
     def play(recording: Recording) -> Conversation[Claude]:
         copy_stage(recording.stage, stage)
         rewind.init()
@@ -156,7 +157,7 @@ def plain(claude_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Rec
 
 
 def ask_all(client: Union[Claude, Codex, Gemini]) -> Recording:
-    """A process for each prompt."""
+    """Send each prompt with its own process."""
     session, told = "", []
     for name in PLAIN:
         session = client.ask(prompt(name), session)
@@ -171,7 +172,7 @@ class OnScreen(NamedTuple):
 
 @pytest.fixture(scope="session")
 def on_screen(claude_program: Path, tmux: None, tmp_path_factory: pytest.TempPathFactory) -> OnScreen:
-    """One interactive session: prompts taken back by the client's own /rewind, later a /compact."""
+    """One interactive session, in which the client's own /rewind takes back prompts. Later a /compact."""
     found = recorded_once(tmp_path_factory, "screen", lambda at: record_on_screen(claude_program, at))
     return OnScreen(*found)
 
@@ -216,7 +217,7 @@ def droid_api(project: Path) -> Iterator[MockApi]:
 
 @pytest.fixture
 def droid(droid_program: Path, stage: Stage, droid_api: MockApi) -> Droid:
-    """The client in a new repository, with nothing said yet."""
+    """The client in a new repository, without a conversation."""
     make_repository(stage)
     return Droid(droid_program, stage, droid_api)
 
@@ -260,7 +261,7 @@ def codex_api(project: Path) -> Iterator[ResponsesApi]:
 
 @pytest.fixture
 def codex(codex_program: Path, stage: Stage, codex_api: ResponsesApi) -> Codex:
-    """The client in a new repository, with nothing said yet."""
+    """The client in a new repository, without a conversation."""
     make_repository(stage)
     return Codex(codex_program, stage, codex_api)
 
@@ -293,7 +294,7 @@ def gemini_api(project: Path) -> Iterator[GeminiApi]:
 
 @pytest.fixture
 def gemini(gemini_program: Path, stage: Stage, gemini_api: GeminiApi) -> Gemini:
-    """The client in a new repository, with nothing said yet."""
+    """The client in a new repository, without a conversation."""
     make_repository(stage)
     return Gemini(gemini_program, stage, gemini_api)
 

@@ -1,4 +1,4 @@
-"""A recorded conversation and its copy in a test: what was said, and Rewind beside it."""
+"""A recorded conversation, and its copy in a test with Rewind."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Client = TypeVar("Client", bound=Union[Claude, Droid, Codex, Gemini])
 
 
 class Recording(NamedTuple):
-    """A session as the client left it, and what the model was told at each prompt of it, oldest first.
+    """A session as the client left it, and what the model was told at each prompt, oldest first.
 
-    Prompts that were taken back inside the client are not among them.
+    Prompts that were taken back in the client are not included.
     """
 
     stage: Stage
@@ -34,7 +34,7 @@ class Recording(NamedTuple):
 
 
 class Conversation(Generic[Client]):
-    """A session in this test's home. When Rewind forks it, its bytes must stay as they are."""
+    """A session in this test's home. When Rewind forks it, its bytes must not change."""
 
     def __init__(self, client: Client, rewind: Rewind, session: str) -> None:
         self.client = client
@@ -44,7 +44,7 @@ class Conversation(Generic[Client]):
         self.bytes = self.path.read_bytes()
 
     def back(self, n: int, *options: str) -> Conversation[Client]:
-        """`rewind back` on this session; the fork that it makes."""
+        """Run `rewind back` on this session. Returns the fork that it makes."""
         before = set(self.path.parent.glob("*.jsonl"))
         done = self.rewind.ok("back", str(n), *options, "--session", self.session)
         fork = done.out.split()[-1]
@@ -71,5 +71,5 @@ class Conversation(Generic[Client]):
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Everything in a directory of sessions, to see that nothing was written."""
+    """Every file in a directory of sessions, to check that nothing was written."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}

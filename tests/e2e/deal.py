@@ -1,4 +1,4 @@
-"""In which order the tests of a run are, so that workers who take equal parts of the list end together."""
+"""Orders the tests of a run so that workers with equal parts of the list end at about the same time."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 
 
 def deal(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
-    """As cards are dealt: each worker's part begins with long tests and ends with short ones. What is marked
-    `together` stays so."""
+    """Deal the tests like cards, so that each worker's part begins with long tests and ends with short ones.
+    Tests of a file that are marked `together` stay together."""
     hands: list[list[pytest.Item]] = [[] for _ in range(workers)]
     for _, found in itertools.groupby(items, _unit):
         min(hands, key=len).extend(found)

@@ -1,6 +1,6 @@
-"""Drives the real Droid over JSON-RPC, the transport of its own SDK, which needs no login.
+"""Runs the real Droid over JSON-RPC, the transport of its own SDK, which needs no login.
 
-The home is its own, and a scripted model takes the place of the network.
+It has its own home, and a scripted model replaces the network.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class DroidSession:
         self.process.stdin.flush()
 
     def _messages(self) -> Iterator[Message]:
-        """What Droid says, until patience ends; its questions for permission are answered with yes."""
+        """Droid's messages, with a time limit. Questions for permission are answered with yes."""
         end = time.monotonic() + PATIENCE
         while True:
             message = self._incoming.get(timeout=max(0.1, end - time.monotonic()))
@@ -144,7 +144,7 @@ class DroidSession:
         self.session = session
 
     def ask(self, prompt: str) -> list[str]:
-        """A prompt and its answer; what the model was told."""
+        """Send a prompt and wait for the answer. Returns what the model was told."""
         self._passed.clear()
         self.call("add_user_message", text=prompt)
         # The turn may have ended before the call was answered.
@@ -157,7 +157,7 @@ class DroidSession:
         return str(self.call("fork_session", sessionId=self.session)["newSessionId"])
 
     def rewind_before(self, message: str, title: str) -> str:
-        """Droid's own rewind to before a user message: a new session."""
+        """Droid's own rewind to before a user message. Returns the new session."""
         return str(self.call("execute_rewind", sessionId=self.session, messageId=message, filesToRestore=[],
                              filesToDelete=[], forkTitle=title)["newSessionId"])
 

@@ -1,5 +1,5 @@
-"""A first session as the README has it: install, let the real Claude Code work in six turns, of which one
-deletes `src` and `.env`, find that turn, go back to before it, and resume, all in a terminal."""
+"""A first session as in the README, all in a terminal: install Rewind, let the real Claude Code work in six
+turns, one of which deletes `src` and `.env`, find that turn, go back to before it, and resume."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Step(NamedTuple):
 
 
 class FirstSession:
-    """`clock` is asked before and after each step; a test has no use for the time."""
+    """`clock` measures the time of each step. A test does not need it."""
 
     def __init__(self, program: Path, stage: Stage, api: MockApi,
                  clock: Callable[[], float] = lambda: 0.0) -> None:
@@ -82,7 +82,7 @@ class FirstSession:
         return self._add(command, began)
 
     def talk(self, command: str, prompts: list[str]) -> None:
-        """The client, opened from the shell and closed again."""
+        """Open the client from the shell, send prompts, and close it."""
         began = self._clock()
         self._type(command)
         self._say(prompts)
@@ -90,7 +90,7 @@ class FirstSession:
                                self._clock() - began))
 
     def go_back(self, command: str, prompt: str) -> None:
-        """It asks whether to resume; the answer is Enter, and the client goes on in the fork."""
+        """Go back, press Enter at the question whether to resume, and send a prompt in the fork."""
         began = self._clock()
         self._type(command)
         self.screen.wait("Resume now? [Y/n]")
@@ -133,7 +133,7 @@ class FirstSession:
 
 
 def as_text(session: FirstSession) -> str:
-    """For a document: places as in somebody's home, ids and times as they were."""
+    """The session as text for a document, with paths of a made-up home but real ids and times."""
     home, lines = str(session.stage.home), []
     for step in session.steps:
         seen = step.seen.replace(str(session.stage.project), "~/shop").replace(home, "~")

@@ -1,6 +1,6 @@
 """A model that answers from a script: the Gemini API as far as Gemini CLI uses it.
 
-A request is turned into messages as `mock_api` has them, so that the same scripts and comparisons serve.
+Requests are converted to the messages of `mock_api`, so that the same scripts and comparisons can be used.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 from mock_api import Handler, MockApi, Reply, choose, say
 from talk import Messages
 
-# Messages in the user's name that Gemini CLI writes itself begin so.
+# Beginnings of messages that Gemini CLI itself writes in the role of the user.
 _INJECTED = ("<session_context>", "<hook_context>")
 SNAPSHOT = "<state_snapshot>SUMMARY of what was said</state_snapshot>"
 
@@ -31,7 +31,7 @@ class GeminiApi(MockApi):
 
 
 def _aside(settings: dict[str, Any], told: Messages) -> Reply:
-    """What the client wants for its own use: which model to take, a summary, a title."""
+    """The answer to a request for the client's own use: which model to take, a summary, a title."""
     if settings.get("responseMimeType") == "application/json":
         return say(json.dumps({"reasoning": "mock", "model_choice": "flash"}))
     return say(SNAPSHOT if "state_snapshot" in json.dumps(told) else "A title")

@@ -1,6 +1,6 @@
-"""Drives the real Gemini CLI, one `gemini -p` for each prompt. For an address of one's own it needs no login.
+"""Runs the real Gemini CLI, one `gemini -p` for each prompt. With a custom address it needs no login.
 
-The home is its own, and a scripted model takes the place of the network.
+It has its own home, and a scripted model replaces the network.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from talk import talk
 PATIENCE = 90.0
 SETTINGS: dict[str, Any] = {
     "security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": False},
-    # The client deletes sessions that it has resumed, its own too; tests that want that turn it on.
+    # The client deletes sessions that it has resumed, even its own. Tests about that turn it on.
     "general": {"enableAutoUpdate": False, "sessionRetention": {"enabled": False}}}
 
 
@@ -51,13 +51,13 @@ class Gemini:
         (self.config / "trustedFolders.json").write_text(json.dumps(rules))
 
     def transcript(self, session: str) -> Path:
-        """The id inside decides, and of several files the fuller one."""
+        """The file whose first line has this id. If there are several, the largest."""
         files = (self.config / "tmp").glob("*/chats/session-*.jsonl")
         found = [p for p in files if json.loads(p.read_bytes().split(b"\n")[0])["sessionId"] == session]
         return max(found, key=lambda path: path.stat().st_size)
 
     def ask(self, prompt: str, session: str = "", *more: str) -> str:
-        """A prompt, in a new session or in one that it resumes; its id."""
+        """Send a prompt in a new session, or resume one. Returns its id."""
         resumed = ["--resume", session] if session else []
         done = self.run("--model", "gemini-2.5-flash", "--approval-mode", "yolo", "--output-format", "json",
                         *resumed, *more, "--prompt", prompt)
@@ -70,8 +70,9 @@ class Gemini:
         return done.stdout + done.stderr if "--list-sessions" in args else done.stdout
 
     def heard(self, prompt: str) -> list[str]:
-        """All that the model was told when it got this prompt. A resumed session tells it each result two or
-        three times, also one that no other program has touched."""
+        """All that the model was told when it got this prompt. After a resume, Gemini CLI sends each result
+        two or three times, even in sessions that no other program has touched. These repetitions are left
+        out."""
         found: list[str] = []
         results: list[str] = []
         for line in talk(self.api.asked(prompt), names(self.stage)):

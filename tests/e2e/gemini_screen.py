@@ -16,20 +16,20 @@ READY = "Type your message"
 
 
 class GeminiScreen:
-    """As its only user sees it."""
+    """Gemini CLI as its user sees it."""
 
     def __init__(self, client: Gemini, screen: Screen) -> None:
         self.client = client
         self.screen = screen
 
     def ask(self, prompt: str, answer: str) -> list[str]:
-        """A prompt and its answer; what the model was told."""
+        """Send a prompt and wait for the answer. Returns what the model was told."""
         self.send(prompt, lambda: f"> {prompt}" in self.screen.text())
         self.wait(f"✦ {answer}")
         return self.client.heard(prompt)
 
     def send(self, text: str, is_done: Callable[[], bool]) -> None:
-        """Type it, in place of what is in the input, and press Enter until something comes of it."""
+        """Replace the text in the input, and press Enter until it takes effect."""
         self.screen.press("C-u")
         self.wait(READY)
         self.screen.write(text)
@@ -37,7 +37,7 @@ class GeminiScreen:
         self.wait_until(lambda: is_done() or self._press_enter(text))
 
     def _press_enter(self, text: str) -> bool:
-        """It is taken for a new line if it comes with the text, or by a list of commands that opens."""
+        """An Enter right after the text is taken for a new line, or goes to a list of commands that opens."""
         time.sleep(1)
         if f"* {text}" in self.screen.text():
             self.screen.press("Enter")
@@ -51,7 +51,7 @@ class GeminiScreen:
         self.send("/quit", lambda: not self.screen.running())
 
     def rewind_before(self, prompt: str) -> None:
-        """Its own way back, the conversation alone. The prompt is in the input again."""
+        """Gemini CLI's own rewind of the conversation. The prompt is then in the input."""
         self.command("/rewind", "Stay at current position")
         self.screen.press_until("Up", f"● {prompt}")
         self.screen.press("Enter")
@@ -60,7 +60,7 @@ class GeminiScreen:
         self.wait(f"* {prompt}")
 
     def choose(self, title: str, shows: str) -> None:
-        """In its list of sessions, of which the first is marked."""
+        """Choose a session in its list, where the first one is selected."""
         self.command("/resume", title)
         self.screen.press_until("Down", title, mark="❯")
         self.screen.press("Enter")
@@ -77,8 +77,8 @@ class GeminiScreen:
 
 @contextmanager
 def open_gemini(client: Gemini, command: str = "gemini", shows: str = "") -> Iterator[GeminiScreen]:
-    """A new session, or what another command of a person opens, such as the one that Rewind has printed: then
-    it takes prompts once it `shows` what was said."""
+    """Open a new session, or what another command opens, such as one that Rewind has printed. In that case,
+    it accepts prompts when the text `shows` is on the screen."""
     folder = client.home / "gemini-bin"
     folder.mkdir(exist_ok=True)
     (folder / "gemini").write_text(f'#!/bin/sh\nexec {shlex.join(client.command)} "$@"\n')

@@ -1,4 +1,4 @@
-"""The interactive Claude Code with Rewind's plugin in it, as its user sees it."""
+"""The interactive Claude Code with Rewind's plugin, as its user sees it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from installed import state
 from screen import wait_until
 from scripted import prompt
 
-# What a client may append to a session that it leaves; nothing of it reaches the model.
+# Lines that a client may append to a session when it leaves it. None of them reaches the model.
 BOOKKEEPING = {"queue-operation", "cost-state", "last-prompt", "custom-title", "agent-name", "ai-title",
                "mode", "permission-mode", "file-history-snapshot"}
 
 
 class Inside:
-    """One client with the plugin, and what the model was told and the files were after each prompt."""
+    """One client with the plugin. After each prompt, it notes what the model was told, and the files."""
 
     def __init__(self, opened: ClaudeScreen) -> None:
         self.opened = opened
@@ -53,13 +53,13 @@ class Inside:
     # commands
 
     def plan(self, command: str, shows: str = "") -> str:
-        """Type a command; the screen once it shows a plan."""
+        """Type a command and wait for its plan. Returns the screen."""
         self.screen.type(command)
         self.screen.wait(shows or "[ Go back ]")
         return self.screen.text()
 
     def agree(self) -> str:
-        """Enter; the session that the client has then."""
+        """Press Enter. Returns the session that is open afterwards."""
         was = self.session
         self.screen.press("Enter")
         wait_until(lambda: self.session not in ("", was), self.screen.text)
@@ -100,14 +100,14 @@ def inside(client: Claude, *options: str) -> Iterator[Inside]:
 
 
 def appended(path: Path, before: bytes) -> list[dict[str, Any]]:
-    """What came after these bytes, which must still be there."""
+    """The lines after these bytes, which must not have changed."""
     now = path.read_bytes()
     assert now.startswith(before)
     return [json.loads(line) for line in now[len(before):].splitlines()]
 
 
 def check_no_trace(path: Path, before: bytes) -> None:
-    """The session is as it was, and nothing says that a command was given."""
+    """Check that the session is unchanged and contains no trace of a command."""
     lines = appended(path, before)
     assert {line["type"] for line in lines} <= BOOKKEEPING, lines
     text = path.read_text()

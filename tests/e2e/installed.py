@@ -1,4 +1,4 @@
-"""Rewind as its user has it: put into a home by install.sh, called by its name."""
+"""Rewind as a user has it: installed by install.sh and called by its name."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any, ClassVar, Optional
 
 from stage import Stage
 
-from compiled_once import bring_library
+from compiled_once import preinstall_library
 from rewind_cli import CHECKOUT, clean_env
 
 
 class Installed:
-    library: ClassVar[Optional[Path]] = None  # compiled, and put there before the installation
+    library: ClassVar[Optional[Path]] = None  # to copy to the home before the installation
 
     def __init__(self, stage: Stage, agent: str) -> None:
         self.stage = stage
         if self.library:
-            bring_library(self.library, stage.home)
+            preinstall_library(self.library, stage.home)
         self.env = clean_env(stage.home)
         self._program = str(stage.home / ".local" / "bin" / "rewind")
         self._run(["sh", str(CHECKOUT / "install.sh"), "--yes", "--tier", "aggressive", "--agents", agent])
@@ -36,7 +36,7 @@ class Installed:
         return self._run([self._program, *args])
 
     def wait_until_protected(self, folder: Path) -> None:
-        """A client may show its screen before its first hook is done."""
+        """Wait for the first hook, because a client may show its screen earlier."""
         for _ in range(600):
             found = subprocess.run([self._program, "status", "-C", str(folder)], cwd=folder, env=self.env,
                                    stdin=subprocess.DEVNULL, capture_output=True)
@@ -49,7 +49,7 @@ class Installed:
         return dict(json.loads(self(*args, "--json")))
 
     def made_for(self) -> list[str]:
-        """The events that checkpoints were made for, oldest first; on a slow machine some are made late."""
+        """The events for which checkpoints were made, oldest first. This waits for late checkpoints."""
         for _ in range(600):
             found = self.json("list")
             if not found["late"]:

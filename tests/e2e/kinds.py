@@ -1,5 +1,5 @@
-"""The two kinds of installation, in any version: by install.sh, and by `claude plugin install`. And what is
-there besides: a plugin, a module and a hook of somebody else."""
+"""The two kinds of installation, in any version: by install.sh, and by `claude plugin install`. Also a
+foreign plugin, module and hook that must keep working."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def install_sh(claude: Claude, checkout: Path, *options: str) -> None:
 
 
 def checkout_of(folder: Path, version: str) -> Path:
-    """A checkout of another version, with its links as git brings them."""
+    """Make a checkout of another version. Links stay links, as in a clone."""
     skip = shutil.ignore_patterns("__pycache__")
     for name in ("src", "bin", "plugin", ".claude-plugin"):
         shutil.copytree(CHECKOUT / name, folder / name, symlinks=True, ignore=skip)
@@ -76,9 +76,9 @@ def set_version(checkout: Path, version: str) -> None:
         (checkout / name).write_text(text.replace(was, version))
 
 
-def move_in(claude: Claude, market: Path) -> None:
-    """The hook, the plugin and the module of somebody else. Then the client has added and removed our plugin
-    once, for that moves keys of its settings about."""
+def add_foreign(claude: Claude, market: Path) -> None:
+    """Add the foreign hook, plugin and module. Then add and remove Rewind's plugin once, because the client
+    reorders the keys of its settings when it does that."""
     settings = claude.config / "settings.json"
     claude.config.mkdir(exist_ok=True)
     settings.write_text(json.dumps({"model": "mock", **_foreign_hook("settings")}))
@@ -111,7 +111,7 @@ def _add_plugin(claude: Claude, market: Path) -> None:
 
 
 class Neighbourhood:
-    """A home with a foreign hook, a foreign plugin with a hook of its own, and a foreign module."""
+    """A home with a foreign hook, a foreign plugin that has a hook, and a foreign module."""
 
     def __init__(self, claude: Claude, rewind: Rewind) -> None:
         self.claude = claude
@@ -121,12 +121,12 @@ class Neighbourhood:
         self._asked = 0
 
     def reformat(self) -> None:
-        """As no client and no installer would write it."""
+        """Write the settings in a format that no client and no installer uses."""
         found = json.loads(self.settings.read_text())
         self.settings.write_text(json.dumps(found, indent=7, separators=(" ,", ":")).replace("\n", "\r\n"))
 
     def check(self, *, protected: bool, commands: bool) -> None:
-        """One prompt: each hook ran once, the foreign ones as ever, and nothing runs on."""
+        """Send a prompt. Each hook must run once, including the foreign ones, and no process may remain."""
         before = self._made()
         seen = self._log.read_text().split() if self._log.exists() else []
         self._asked += 1
@@ -154,5 +154,5 @@ def running_in(home: Path) -> Sequence[str]:
             if wanted in (folder / "environ").read_bytes() + b"\0" and int(folder.name) != os.getpid():
                 found.append((folder / "cmdline").read_text(errors="replace").replace("\0", " "))
         except OSError:
-            continue  # over by now, or not ours
+            continue  # it has ended, or belongs to another user
     return found

@@ -1,7 +1,7 @@
 """A model that answers from a script: Anthropic's Messages API as far as Claude Code and Droid use it.
 
-Answers are chosen by what a request says, never by its number, so that retries, requests for a title and
-resumed sessions all get the answer they would get in a fresh run.
+Answers depend on what a request says, never on its number, so that retries, requests for a title and resumed
+sessions get the same answers as in a new run.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ Block = dict[str, Any]
 
 
 class Reply(NamedTuple):
-    """One answer of the model: its blocks, the size it reports, and whether it waits for `release`."""
+    """One answer of the model: its blocks, the number of tokens that it reports, and whether it waits for
+    `release`."""
 
     blocks: Sequence[Block]
     input_tokens: int = 100
     held: bool = False
 
 
-# The replies to a prompt that holds the key: the first, then one after each round of tool results.
+# The replies to a prompt that contains the key: the first one, then one after each round of tool results.
 Script = Mapping[str, Sequence[Reply]]
 
 
@@ -63,14 +64,14 @@ def choose(script: Script, body: Mapping[str, Any]) -> Reply:
 
 
 def _side_reply(body: Mapping[str, Any], prompt: str) -> Reply:
-    """What the clients ask for their own use: a title, or a summary of the conversation."""
+    """The answer to a request for the client's own use: a title, or a summary of the conversation."""
     if "format" in (body.get("output_config") or {}) or body.get("output_format"):
         return say(json.dumps({"title": "A title"}))
     return say("SUMMARY of what was said" if "summar" in prompt else "A title")
 
 
 class MockApi:
-    """The server, on a free port of the loopback, with every request it has seen."""
+    """The server, on a free local port, with every request that it has seen."""
 
     def __init__(self, script: Optional[Script] = None) -> None:
         self.script: Script = script or {}
@@ -80,7 +81,7 @@ class MockApi:
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
 
     def handler(self) -> type[Handler]:
-        """What speaks the language of another model's API has one of its own."""
+        """A subclass for another API has its own handler."""
         return Handler
 
     def __enter__(self) -> MockApi:
@@ -99,11 +100,11 @@ class MockApi:
         return f"http://127.0.0.1:{self._server.server_port}"
 
     def release(self) -> None:
-        """Let the held replies go."""
+        """Send the replies that are held."""
         self._released.set()
 
     def hold(self) -> None:
-        """Keep the next ones back again."""
+        """Hold the next ones again."""
         self._released.clear()
 
     def asked(self, prompt: str) -> Messages:
@@ -133,7 +134,7 @@ class Server(ThreadingHTTPServer):
         self.api = api
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that was ended in the middle of an answer is no error of a test."""
+        """Print nothing if a client ended during an answer."""
 
 
 class Handler(BaseHTTPRequestHandler):

@@ -1,6 +1,6 @@
-"""Drives the real opencode, one `opencode run` for each prompt, or by its server for what has no command.
+"""Runs the real opencode, one `opencode run` for each prompt, or its server for actions without a command.
 
-The home is its own, and a scripted model takes the place of the network.
+It has its own home, and a scripted model replaces the network.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class Opencode:
         self.api = api
         self.config = stage.home / ".config" / "opencode"
         self.config.mkdir(parents=True, exist_ok=True)
-        self._bring_packages()
+        self._copy_packages()
         model = {"name": "Mock", "tool_call": True, "limit": {"context": 200_000, "output": 8192}}
         provider = {"npm": "@ai-sdk/openai-compatible", "name": "Mock", "models": {"mock-1": model},
                     "options": {"baseURL": f"{api.url}/v1", "apiKey": "made-up"}}
         settings = {"model": "mock/mock-1", "small_model": "mock/mock-1", "autoupdate": False,
                     "share": "disabled", "provider": {"mock": provider}}
-        # In place of the list of all models in the world, which takes over a second of each start.
+        # An empty list of models. Reading the usual one takes over a second of each start.
         models = stage.home / "models.json"
         models.write_text("{}")
         off = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "SHARE")
@@ -49,8 +49,9 @@ class Opencode:
                     **{f"OPENCODE_DISABLE_{name}": "1" for name in off},
                     "PATH": os.pathsep.join([str(program.parent), "/usr/local/bin", "/usr/bin", "/bin"])}
 
-    def _bring_packages(self) -> None:
-        """What opencode fetches from the network at its first start with a plugin, where it is at hand."""
+    def _copy_packages(self) -> None:
+        """Copy what opencode would fetch from the network at its first start with a plugin, if `scripts/e2e`
+        has fetched it."""
         kept = next((top / "config" for top in self.program.parents if (top / "config").is_dir()), None)
         for name in OWN if kept else ():
             assert kept
@@ -66,15 +67,15 @@ class Opencode:
         return done.stdout
 
     def ask(self, prompt: str, session: str = "") -> str:
-        """A prompt, in a new session or in one that it resumes; its id. By standard input: an argument with a
-        blank in it would reach the model in quotes."""
+        """Send a prompt in a new session, or resume one. Returns its id. The prompt goes to standard input,
+        because opencode would put an argument with a blank in quotes."""
         out = self.run("run", "--format", "json", "--auto", *(["--session", session] if session else []),
                        text=prompt)
         events = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
         return str(next(event["sessionID"] for event in events if event.get("sessionID")))
 
     def transcript(self, session: str) -> Path:
-        """Rewind's copy of it."""
+        """Rewind's copy of the session."""
         folder = re.sub("[^A-Za-z0-9]", "-", str(self.project.resolve()))
         return self.home / ".rewind" / "transcripts" / "opencode" / folder / f"{session}.jsonl"
 
@@ -93,7 +94,7 @@ class Opencode:
         return {one["id"]: one["title"] for one in found}
 
     def rows(self, session: str) -> list[Any]:
-        """All that its database holds of a session."""
+        """Everything about a session in opencode's database."""
         path = self.home / ".local" / "share" / "opencode" / "opencode.db"
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10)) as db:
             return [db.execute(f"SELECT * FROM {table} WHERE {key} = ? ORDER BY id", (session,)).fetchall()
@@ -101,7 +102,7 @@ class Opencode:
 
     @contextmanager
     def server(self) -> Iterator[Server]:
-        """Its own way for other programs; the plugin is loaded in it, too."""
+        """A server with opencode's interface for other programs. It also loads the plugin."""
         with subprocess.Popen([str(self.program), "serve", "--port", "0"], cwd=self.project, env=self.env,
                               text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
             try:
@@ -132,7 +133,7 @@ class Server:
             return json.loads(answer.read() or b"null")
 
     def say(self, session: str, text: str) -> None:
-        """A prompt, until it is answered."""
+        """Send a prompt and wait for the answer."""
         self.post(f"/session/{session}/message", parts=[{"type": "text", "text": text}])
 
     def listed(self) -> dict[str, str]:

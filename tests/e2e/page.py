@@ -1,4 +1,4 @@
-"""What the page of `rewind ui` asks its server, in the order in which it does, but no browser around it."""
+"""Acts like the page of `rewind ui`, with the same requests in the same order, but without a browser."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PATIENCE = 120
 
 
 class Page:
-    """Opened by the address that `rewind ui` prints; from then on the cookie is the key."""
+    """It is opened with the address that `rewind ui` prints. After that, the cookie is the key."""
 
     def __init__(self, server: Server, client: httpx.Client) -> None:
         self._server = server
@@ -46,7 +46,7 @@ class Page:
                     return answer
 
     def rewind(self, session: str, turn: int, mode: str) -> dict[str, Any]:
-        """The button on a turn, the dialog with its plan, and Create Branch."""
+        """Press the button on a turn, read the plan in the dialog, and press Create Branch."""
         (shown,) = [t for t in self.turns(session) if t["turn"] == turn]
         assert shown["canRewind"], shown
         plan = self.get(f"/api/sessions/{session}/plan", turn=turn, mode=mode)

@@ -1,6 +1,6 @@
 """A model that answers from a script: OpenAI's Responses API as far as Codex uses it.
 
-A request is turned into messages as `mock_api` has them, so that the same scripts and comparisons serve.
+Requests are converted to the messages of `mock_api`, so that the same scripts and comparisons can be used.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any
 from mock_api import Handler, MockApi, Reply, choose, last_prompt, say
 from talk import Messages
 
-# Messages in the user's name that Codex writes itself begin so.
+# Beginnings of messages that Codex itself writes in the role of the user.
 _INJECTED = ("<", "# AGENTS.md instructions")
-# In its terminal UI, Codex asks for a title beside the first prompts, with the tools of a turn.
+# In its terminal UI, Codex also asks for a title at the first prompts, with the tools of a turn.
 _TITLE = "Generate a concise, single-line task title"
 
 
@@ -67,7 +67,7 @@ class _ResponsesHandler(Handler):
     numbers = 0
 
     def do_GET(self) -> None:
-        # It tries a WebSocket first, and asks which models there are.
+        # Codex tries a WebSocket first, and asks for the list of models.
         self._send(426 if self.headers.get("upgrade") else 200, {"object": "list", "data": [], "models": []})
 
     def do_POST(self) -> None:
@@ -115,7 +115,7 @@ def _events(reply: Reply, number: str) -> list[dict[str, Any]]:
 
 
 def _item(block: dict[str, Any], number: str) -> dict[str, Any]:
-    """A tool whose input is a text is one of Codex's own kind, such as apply_patch."""
+    """If the input is a text, the tool is a custom tool of Codex, such as apply_patch."""
     if block["type"] != "tool_use":
         return {"type": "message", "id": f"msg_{number}", "role": "assistant", "status": "completed",
                 "content": [{"type": "output_text", "text": block["text"], "annotations": []}]}

@@ -1,4 +1,4 @@
-"""An interactive program on a screen of its own: a private tmux server, ended with the test."""
+"""An interactive program on its own screen. The screen is a private tmux server that ends with the test."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PATIENCE = 120.0
 
 
 def wait_until(there: Callable[[], bool], what: Callable[[], str], patience: float = PATIENCE) -> None:
-    """Returns as soon as it is there; a test that waits in vain shows what there was instead."""
+    """Wait until `there()` is true. After too long, fail with the text of `what()`."""
     end = time.monotonic() + patience
     while not there():
         assert time.monotonic() < end, what()
@@ -24,7 +24,7 @@ def wait_until(there: Callable[[], bool], what: Callable[[], str], patience: flo
 
 class Screen:
     def __init__(self, command: Sequence[str], env: Mapping[str, str], folder: Path) -> None:
-        # A socket's path has room for about 100 characters; pytest's directories are longer than that.
+        # The path of a socket can have about 100 characters, and pytest's directories are longer.
         self._folder = tempfile.mkdtemp(prefix="rewind-e2e-")
         variables = [f"{key}={value}" for key, value in env.items()]
         self._tmux("new-session", "-d", "-s", "screen", "-x", "150", "-y", "50", "-c", str(folder),
@@ -57,7 +57,7 @@ class Screen:
             self._tmux("send-keys", "-t", "screen", key)
 
     def press_until(self, key: str, text: str, mark: str = "") -> None:
-        """Move in a list, a row at a time, until the text stands there, on a line that begins with a mark."""
+        """Press a key until the text is on a line that begins with the mark, to move in a list."""
         for _ in range(20):
             before = self.text()
             if any(text in line and line.lstrip().startswith(mark) for line in before.splitlines()):
@@ -67,17 +67,17 @@ class Screen:
         raise AssertionError(f"no {text!r} on the screen:\n{self.text()}")
 
     def _wait_for_change(self, before: str) -> None:
-        """A key that is pressed before the last one was seen to do something goes a row too far."""
+        """Wait until the last key has had an effect. Otherwise the next one could go a row too far."""
         end = time.monotonic() + 10
         while self.text() == before and time.monotonic() < end:
             time.sleep(0.05)
         time.sleep(0.3)
 
     def type(self, text: str, mark: str = "❯") -> None:
-        """Type a line and send it, once the program shows it after its mark."""
+        """Type a line, and send it when the program shows it after its mark."""
         self.write(text)
         self.wait(f"{mark} {text}")
-        # The client reads what arrives in one go as pasted text, an Enter included.
+        # The client takes everything that arrives at once for pasted text, including an Enter.
         time.sleep(0.2)
         self.press("Enter")
 

@@ -1,4 +1,4 @@
-"""What the scripted model does at which prompt. Any other prompt gets a plain answer."""
+"""What the scripted model does at each prompt. Other prompts get a plain answer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def claude_script(project: Path) -> Script:
                         say("Edited.")],
         "PROMPT-HARM": [_does(_bash("cd .agent && rm -rf rewind")), say("Could not.")],
         "PROMPT-STUCK": [_does(_bash("echo half > half.txt")), say("Never.")._replace(held=True)],
-        # Kept back until the test lets it go.
+        # Held until the test releases it.
         "PROMPT-HELD": [say("At last.")._replace(held=True)],
     }
 

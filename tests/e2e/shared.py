@@ -1,4 +1,4 @@
-"""What one worker has recorded serves the other workers of the run, too."""
+"""Shares recordings between the workers of a run."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from stage import Stage
 
 def recorded_once(places: pytest.TempPathFactory, name: str,
                   record: Callable[[Path], Sequence[Recording]]) -> list[Recording]:
-    """What `record` makes in a directory of its own, by whoever comes first; the others wait for it.
+    """The recordings that `record` makes in its own directory. The first worker makes them; the others wait.
 
-    Tests copy a recording before they go on with it, so that nobody changes what all have.
+    Tests copy a recording before they continue it, so that the shared one does not change.
     """
     top = places.getbasetemp()
     if os.environ.get("PYTEST_XDIST_WORKER"):
@@ -34,7 +34,7 @@ def recorded_once(places: pytest.TempPathFactory, name: str,
 
 
 def _make(folder: Path, done: Path, record: Callable[[Path], Sequence[Recording]]) -> None:
-    """A directory for each try: one that failed, as its test says, leaves something behind."""
+    """Each try has its own directory, because a failed one leaves files behind."""
     tries = len(list(folder.parent.glob(f"{folder.name}-*")))
     place = folder.with_name(f"{folder.name}-{tries}")
     place.mkdir()

@@ -1,4 +1,5 @@
-"""A home and a project in which a client runs, and how a conversation recorded in one gets to another."""
+"""A home and a project in which a client runs. A conversation that was recorded in one can be copied to
+another."""
 
 from __future__ import annotations
 
@@ -32,9 +33,10 @@ def make_repository(stage: Stage) -> None:
 
 
 def copy_stage(recorded: Stage, to: Stage) -> None:
-    """Everything the client and its tools have left, as if it had been recorded in the other place."""
-    # Not what a client that may be running keeps about itself: its settings are made anew. Nor Codex's index
-    # of its sessions, which has their full paths and is made from them again.
+    """Copy everything that the client and its tools have left, as if it had been recorded in the other
+    place."""
+    # Not the settings of a client that may be running, which the next one writes again. Nor Codex's index of
+    # its sessions, which has full paths and is made again from the sessions.
     own = shutil.ignore_patterns(".claude.json*", "*.sqlite*")
     shutil.copytree(recorded.home, to.home, dirs_exist_ok=True, ignore=own)
     shutil.copytree(recorded.project, to.project, dirs_exist_ok=True)
@@ -47,7 +49,7 @@ def copy_stage(recorded: Stage, to: Stage) -> None:
 
 
 def _session_folders(stage: Stage) -> list[str]:
-    """Where in the home Claude Code and Droid keep the sessions of the project."""
+    """The directories in the home where Claude Code and Droid keep the sessions of the project."""
     return [f".claude/projects/{_claude_slug(stage.project)}",
             ".factory/sessions/" + str(stage.project).replace("/", "-")]
 
@@ -57,7 +59,7 @@ def _claude_slug(project: Path) -> str:
 
 
 def _close_clients(stage: Stage) -> None:
-    """A copy that was taken while the client ran must not say that it runs."""
+    """A copy that was made while the client ran must not claim that it runs."""
     for path in (stage.home / ".claude" / "sessions").glob("*"):
         path.unlink()
 
@@ -72,5 +74,5 @@ def _name_other_place(path: Path, recorded: Stage, to: Stage) -> None:
 
 
 def names(stage: Stage) -> list[str]:
-    """By which texts a client names the place in a conversation."""
+    """The texts that name this place in a conversation."""
     return [str(stage.home), str(stage.project), _claude_slug(stage.project)]

@@ -1,4 +1,4 @@
-"""What reached the model, in a form that can be compared: what was said, called and answered, in order."""
+"""What reached the model, in a form that can be compared: texts, calls and results in their order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 Messages = list[dict[str, Any]]
 
-# What the clients add for the model on their own; it may differ between two runs of one conversation.
+# Text that the clients add for the model. It may differ between two runs of one conversation.
 _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.S)
 
 
@@ -19,13 +19,13 @@ def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def spoken(message: dict[str, Any]) -> list[str]:
-    """The texts of a message that somebody has typed or the model has said."""
+    """The texts of a message that a person typed or that the model wrote."""
     texts = [block["text"] for block in _blocks(message) if block["type"] == "text"]
     return [text for text in (_REMINDER.sub("", text).strip() for text in texts) if text]
 
 
 def talk(messages: Messages, places: Sequence[str]) -> list[str]:
-    """One line for everything that was said, called or answered; in which of the places does not matter."""
+    """One line for each text, call and result. The names of places are replaced by numbers."""
     found = [line for message in messages if message["role"] != "system" for line in _lines(message)]
     for number, place in enumerate(places):
         found = [line.replace(place, f"{{{number}}}") for line in found]

@@ -10,10 +10,10 @@ from claude_client import Claude
 from conversation import Recording
 from kinds import (
     Neighbourhood,
+    add_foreign,
     checkout_of,
     install_plugin,
     install_sh,
-    move_in,
     remove_plugin,
     set_version,
     update_plugin,
@@ -36,7 +36,7 @@ def neighbours(claude_program: Path, tmp_path_factory: pytest.TempPathFactory) -
     def record(folder: Path) -> list[Recording]:
         stage = make_stage(folder)
         with MockApi(claude_script(stage.project)) as api:
-            move_in(Claude(claude_program, stage, api), folder / "market")
+            add_foreign(Claude(claude_program, stage, api), folder / "market")
         return [Recording(stage, "", [])]
     return recorded_once(tmp_path_factory, "neighbours", record)[0]
 

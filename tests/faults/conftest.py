@@ -1,4 +1,4 @@
-"""What comes after a kill runs in this process: only what is killed has to be one of its own."""
+"""Commands after a kill run in this process. Only the command that is killed needs its own."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What must be true after a fault, whatever it was. Runs in a child process of its own, and in there the next
-commands are run as a user would type them, without starting Python anew."""
+"""What must be true after any fault. The checks run in a child process, and so do the next commands, as a
+user would type them, without starting Python again."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from fault_world import Facts, World
 from hook_scene import wait_for_made
 from rewind_cli import Result, differences, tree_state
 
-_STEPS = 6  # no scenario leaves more steps than that to take back
+_STEPS = 6  # no scenario leaves more steps to undo
 
 
 class Wanted(NamedTuple):
-    """What the command makes of the world when nothing goes wrong."""
+    """The result of the command without a fault."""
 
     after: Facts
-    forks: set[bytes]  # each without its own name
+    forks: set[bytes]  # the contents, with each fork's own id replaced
     out: dict[str, bytes]
     home: set[str]
 
@@ -49,7 +49,7 @@ def _home(world: World) -> set[str]:
 
 
 def load_library() -> None:
-    """All at once and here: a child that imports it for itself takes twice as long."""
+    """Import everything in this process, because a child that imports it itself takes twice as long."""
     import rewind
 
     rooms = ("agents", "config", "store", "transcript", "snapshot", "checkpoint", "hooks", "install", "cli")
@@ -60,9 +60,9 @@ def load_library() -> None:
                 importlib.import_module(".".join(("rewind", *path.relative_to(top).with_suffix("").parts)))
 
 
-def check_apart(world: World, scenario: Scenario, wanted: Wanted, run: Run, fault: str, *, way: int,
-                thorough: bool) -> str:
-    """Empty, or what is wrong. The child has the library as this process has it, and nothing opened."""
+def check_in_child(world: World, scenario: Scenario, wanted: Wanted, run: Run, fault: str, *, way: int,
+                   thorough: bool) -> str:
+    """What is wrong, or an empty text. The child inherits the imported library, but no open database."""
     reading, writing = os.pipe()
     pid = os.fork()
     if not pid:
@@ -97,7 +97,7 @@ class Check:
         self.wanted = wanted
         self.run = run
         self.fault = fault
-        self.way = way  # two ways lead on: repeat it, or take it back
+        self.way = way  # odd: repeat the command after the fault; even: undo it
         self.thorough = thorough
         self.before = world.facts
         self.now = world.look()
@@ -126,11 +126,11 @@ class Check:
         if self.thorough:
             self.every_checkpoint()
 
-    # right after
+    # right after the fault
 
     def answer(self) -> None:
-        """One sentence and a code. Nothing at all from a hook, but for the first one of a session, which says
-        that nothing is protected."""
+        """A command prints one error and has a known exit code. A hook prints nothing, except at the start of
+        a session, when it may say that the project is not protected."""
         run = self.run
         assert "Traceback" not in run.out + run.err, run
         if run.killed:
@@ -140,7 +140,7 @@ class Check:
             if run.out:
                 assert self.scenario.hook == "SessionStart", run
                 assert re.fullmatch(r"Rewind: [^\n]+", json.loads(run.out)["systemMessage"]), run
-            # A full disk has no room for the line either.
+            # On a full disk there is no room for a line in the log either.
             made = self.is_recorded() or self.world.logged() or self.fault in (KILL, "full")
             assert made, "neither a checkpoint nor a line in the log"
             return
@@ -193,7 +193,7 @@ class Check:
         return [p.read_bytes() for top in tops for p in top.rglob("*.jsonl")]
 
     def bytes_are_kept(self) -> None:
-        """Each file's content is in the project, or in a checkpoint."""
+        """The content of each file must be in the project or in a checkpoint."""
         present = {what[3] for what in self.now.tree.values() if what[0] == "file"}
         missing = {path: what[3] for path, what in self.before.tree.items()
                    if what[0] == "file" and what[3] not in present}
@@ -222,7 +222,7 @@ class Check:
         return found
 
     def complete(self) -> None:
-        """It said that it is done."""
+        """The command reported success, so everything must be done."""
         after = self.wanted.after
         if self.scenario.hook:
             return
@@ -230,7 +230,8 @@ class Check:
         assert len(self.now.records) == len(after.records), "said to be done, but there is no checkpoint"
         assert len(self.now.forks) == len(after.forks), "said to be done, but there is no fork"
         if "could not be copied" not in self.run.err:
-            there = [path for path in self.now.agent if "rewind-tmp" not in path]  # swept by the next command
+            # The next command removes temporary files.
+            there = [path for path in self.now.agent if "rewind-tmp" not in path]
             assert len(there) == len(after.agent), "said to be done, but a file beside it is missing"
         assert not self.world.interrupted()
         mine = str(self.world.transcript.relative_to(self.world.home))
@@ -239,14 +240,14 @@ class Check:
             assert (self.world.out / name).read_bytes() == data, ("said to be done", name)
         if self.scenario.changes_home:
             missing = self.wanted.home - _home(self.world)
-            # Without the link, or the tier in a file, it works all the same; a warning says so.
+            # Rewind also works without the link or a saved tier. A warning says that they are missing.
             if "could not be made" in self.run.err:
                 missing = {path for path in missing if not path.startswith(".local")}
             if "The tier was not saved" in self.run.err:
                 missing.discard(".rewind/config.json")
             assert not missing, ("said to be done", sorted(missing)[:5])
 
-    # and then
+    # the next commands
 
     def call(self, *args: str, codes: Optional[tuple[int, ...]] = (0,)) -> Result:
         from rewind.cli.main import main
@@ -298,7 +299,7 @@ class Check:
             assert not self.wanted.home - _home(self.world), sorted(self.wanted.home - _home(self.world))[:5]
 
     def _settle_step(self) -> None:
-        """Finish it by repeating it, then take it back; or take it back as it is."""
+        """Finish the step by repeating it, then undo it. Or undo it as it is."""
         steps = len(self.before.history["entries"])
         if self.way % 2 or len(self.world.history()["entries"]) == steps:
             finished = self._finish()
@@ -316,27 +317,27 @@ class Check:
         assert not self.world.interrupted()
 
     def _chat_as_wanted(self) -> None:
-        """The conversation was brought back as well, and once."""
+        """The conversation must also be restored, and only once."""
         now, after = self.world.look(), self.wanted.after
         assert len(now.forks) == len(after.forks), ("finished", now.forks, after.forks)
         mine = str(self.world.transcript.relative_to(self.world.home))
         assert now.agent[mine] == after.agent[mine], "finished, but the transcript is not as it should be"
 
     def _finish(self) -> bool:
-        """As the hint says: what was half done is finished by `restore CHECKPOINT`. Whether there was
-        anything to finish, or to do again."""
+        """Finish the step as the hint says, with `restore CHECKPOINT`, or repeat the command. Returns False
+        if everything was done already."""
         entries = self.world.history()["entries"]
         half_done = entries[-1] if entries and entries[-1].get("in_progress") else None
         if half_done and half_done["checkpoint"] and self.scenario.args[0] in ("back", "undo"):
             self.call("restore", half_done["checkpoint"], "--force")
             return True
         if self.run.code == 3 and self.scenario.rewrites:
-            # The conversation is cut already; what is left is the code, of a checkpoint that it has named.
+            # The conversation is cut already. Only the code of the named checkpoint is missing.
             self.call("restore", entries[-1]["checkpoint"], "--code-only", "--force")
             return True
         now, done = self.world.look(), self.wanted.after.tree
         if now.history != self.before.history and not half_done and now.tree == done:
-            return False  # killed after it was done
+            return False  # it was killed after everything was done
         self._repeat()
         return True
 
@@ -351,7 +352,7 @@ class Check:
             assert len(world.look().records) > len(self.before.records), world.logged()
 
     def tidy(self) -> None:
-        """After the next checkpoint nothing of ours lies around, and it is as good as any."""
+        """After the next checkpoint, no leftovers remain, and the checkpoint can be restored."""
         if self.scenario.changes_home:
             assert not self.world.leftovers(), self.world.leftovers()
             return
@@ -381,6 +382,6 @@ class Check:
 
 
 def _but_for_parent(record: bytes) -> dict[str, object]:
-    """A collection has the children of what goes point to its parent."""
+    """A record without its parent. When a collection removes a checkpoint, its children get its parent."""
     data = dict(json.loads(record))
     return {key: value for key, value in data.items() if key not in ("parent", "check")}

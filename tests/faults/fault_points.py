@@ -1,5 +1,5 @@
-"""Which system calls of a command change files, and that command with one of them made to fail, or to be the
-last one. strace does both; a real short write is made by a small library of our own (`short_write.c`)."""
+"""Finds the system calls of a command that change files, and runs the command again so that one of them fails
+or is the last one. strace does both. Short writes are made by a small library (`short_write.c`)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Optional
 
-KILL = "KILL"  # as a fault: SIGKILL on entering the call, so the call before it was the last one
-SHORT = "SHORT"  # as a fault: the Nth write takes only half of the bytes
+KILL = "KILL"  # a fault: SIGKILL on entering the call, so that the call before it is the last one
+SHORT = "SHORT"  # a fault: the Nth write takes only half of the bytes
 _OPENING = ("open", "openat", "creat")
 _WRITING = ("write", "pwrite64", "writev", "pwritev", "pwritev2", "copy_file_range", "sendfile")
 _LOCKING = ("flock", "fcntl")
@@ -25,7 +25,7 @@ _SIZING = ("ftruncate", "truncate", "fallocate")
 _SYNCING = ("fsync", "fdatasync", "sync_file_range")
 CALLS = ",".join((*_OPENING, *_WRITING, *_LOCKING, *_NAMING, *_REMOVING, *_MARKING, *_SIZING, *_SYNCING))
 SQLITES_CALLS = ("pwrite64", "fdatasync", "fcntl", "fchown", "ftruncate")
-# What each may answer, of the four errors that this is about. A lock that cannot be had is a case of its own.
+# The errors that each call may return.
 _ERRORS = {
     _OPENING: ("ENOSPC", "EIO", "EACCES", "EINTR"), _WRITING: ("ENOSPC", "EIO", "EINTR"),
     _NAMING: ("ENOSPC", "EIO", "EACCES"), _REMOVING: ("EIO", "EACCES"), _MARKING: ("EIO", "EACCES"),
@@ -37,13 +37,13 @@ _CHANGING_OPEN = re.compile(r"O_(CREAT|TRUNC|WRONLY|RDWR)")
 _PATH = re.compile(r'[<"]([^<>"]+)[>"]')
 _RESULT = re.compile(r"\) += [^=]*$")
 _HERE = re.compile(r"AT_FDCWD<[^>]*>")
-_RECORD = re.compile(r"\b\d{8}_\d{6}_\d{3}\b")  # a checkpoint is called after its second
+_RECORD = re.compile(r"\b\d{8}_\d{6}_\d{3}\b")  # the name of a checkpoint, which depends on the time
 _LOCK = re.compile(r"F_(OFD_)?SETLKW?, \{l_type=F_(RD|WR)LCK")
 
 
 class Point(NamedTuple):
-    """The Nth call of that name in a process, and what becomes of it. Of a file that has the same name in
-    every run it is the Nth call about that file: what else a process opens depends on its Python."""
+    """The Nth call of that name in a process, and its fault. For a file that has the same name in every run,
+    it is the Nth call about that file, because other calls depend on the version of Python."""
 
     call: str
     number: int
@@ -58,7 +58,7 @@ class Run(NamedTuple):
     code: int
     out: str
     err: str
-    hit: str  # the call as strace shows it; empty: the process came to its end before
+    hit: str  # the call as strace shows it; empty if the process ended before
 
     @property
     def killed(self) -> bool:
@@ -81,14 +81,14 @@ def _strace(log: Path, calls: str, *more: str) -> list[str]:
     return ["strace", "-f", "-y", "-qq", "-s", "16", "-o", str(log), "-e", "trace=" + calls, *more]
 
 
-# Only the calls that are looked at stop the process: with all of them it takes several times as long. Not
-# where a signal is to be sent: with it strace 6.1 sends none, and says nothing.
+# Only the calls that are traced stop the process. Otherwise tracing takes several times as long. This cannot
+# be used to send a signal, because strace 6.1 then sends none and reports no error.
 _QUICKLY = ("--seccomp-bpf", "-e", "signal=none")
 
 
 def run(command: Sequence[str], env: dict[str, str], cwd: Path, stdin: bytes = b"",
         tracer: Sequence[str] = ()) -> Run:
-    """Output goes to files: what the command leaves running in the background must not hold us up."""
+    """Output goes to files, so that processes in the background of the command do not delay this."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.TemporaryFile() as given:
         given.write(stdin)
         given.seek(0)
@@ -106,15 +106,16 @@ def trace(command: Sequence[str], env: dict[str, str], cwd: Path, log: Path, std
 
 
 def points_of(log: Path, top: Path, thin: int = 0, steady: Collection[str] = ()) -> list[Point]:
-    """Each file-changing call below `top` with each fault that it may have.
+    """Each file-changing call below `top`, with each fault that it may have.
 
-    strace counts in each process. What has the same number in two of them fails in the one that comes to it
-    first, and often the other does not come to it any more: where the first one changes no file, that is no
-    point. `steady`: the files that have the same name in every run.
+    strace counts the calls of each process. If calls in two processes have the same number, the fault hits
+    the one that comes first, and often the other process no longer gets there. If the first one changes no
+    file, this is no point. `steady` are the files that have the same name in every run.
 
-    `thin`: of calls that do the same to files of one kind only so many, spread from the first to the last."""
+    `thin` limits the number of similar calls on files of one kind. They are spread from the first to the
+    last."""
     seen: Counter[tuple[str, str, str]] = Counter()
-    points: dict[Point, str] = {}  # with the kind of file that it is about
+    points: dict[Point, str] = {}  # with the kind of file
     writes: Counter[str] = Counter()
     met: set[tuple[str, str, int]] = set()
     changed = True
@@ -129,7 +130,7 @@ def points_of(log: Path, top: Path, thin: int = 0, steady: Collection[str] = ())
             continue
         kind = _kind(rest, str(top)) if thin else ""
         faults = errors_of(call) if comes_first else ()
-        if changed and comes_first:  # else it would be killed in the state of the point before
+        if changed and comes_first:  # otherwise the files would be as at the point before
             faults = (*faults, KILL)
         points.update((Point(call, number, fault, path), kind) for fault in faults)
         changed = call not in (*_LOCKING, *_SYNCING) and (call not in _OPENING or "O_CREAT" in rest)
@@ -141,27 +142,28 @@ def points_of(log: Path, top: Path, thin: int = 0, steady: Collection[str] = ())
 
 
 def steady_paths(logs: Sequence[Path], top: Path) -> set[str]:
-    """The files that have the same name in each of these runs, and will have it in the next one."""
+    """The files that have the same name in each of these runs, and so in the next one."""
     found = [{path for _, _, rest in _calls(log) for path in _paths(rest, top)} for log in logs]
     return {path for path in set.intersection(*found) if not _RECORD.search(path)}
 
 
 def _calls(log: Path) -> Iterator[tuple[str, ...]]:
-    """The process, the name and the rest of each."""
+    """The process, the name and the rest of each call."""
     matches = map(_LINE.match, log.read_text(errors="replace").splitlines())
     return (match.groups() for match in matches if match)
 
 
 def _paths(rest: str, top: Path) -> Iterator[str]:
-    """Of the arguments, as strace chooses by them: a name that is relative to a directory is none."""
+    """The paths in the arguments by which strace can select calls. Names relative to a directory do not
+    count."""
     given = _HERE.sub("", _RESULT.sub("", rest))
     start = f"{top}/"
     return (path[len(start):] for path in _PATH.findall(given) if path.startswith(start))
 
 
 def _kind(rest: str, top: str) -> str:
-    """The file of a call without what tells it from others of its kind: a file of the program that is copied
-    is known by its ending alone, any other one by its path without numbers."""
+    """The kind of file of a call: for copied files of the program the ending, for others the path without
+    numbers."""
     paths = (path for path in _PATH.findall(rest) if path.startswith(top) and path != f"{top}/project")
     path = next(paths, "")
     if "/lib-" in path or "/.lib-" in path:
@@ -223,7 +225,7 @@ def _hit(point: Point, log: Path) -> str:
 
 
 def is_change(hit: str, top: Path) -> bool:
-    """Whether what was hit is a call that changes files: their number may differ a little between runs."""
+    """Whether the call that was hit changes files. The numbers of calls may differ a little between runs."""
     match = _LINE.match(hit)
     return not match or _changes(match[2], match[3], str(top))
 
@@ -231,7 +233,7 @@ def is_change(hit: str, top: Path) -> bool:
 # short writes
 
 def short_write_library(folder: Path) -> Optional[Path]:
-    """Compiled here and now; None where there is no C compiler."""
+    """Compile the library. None if there is no C compiler."""
     source = Path(__file__).with_name("short_write.c")
     target = folder / "short_write.so"
     compiler = shutil.which("cc") or shutil.which("gcc")

@@ -1,4 +1,4 @@
-"""One scenario: its world made and frozen, its points counted, and one fault after the other tried on it."""
+"""Runs one scenario: makes and freezes its world, counts its points, and tries one fault after the other."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple, Optional
 
-from fault_check import check_apart, load_library, what_is_wanted
+from fault_check import check_in_child, load_library, what_is_wanted
 from fault_points import SHORT, Point, inject, is_change, points_of, steady_paths, trace
 from fault_scenarios import Scenario
 from fault_world import World
@@ -16,12 +16,12 @@ SURVIVED, LOST, MISSED = "survived", "lost", "missed"
 
 class Tried(NamedTuple):
     point: Point
-    outcome: str  # one of the three above; missed: the call did not come this time
+    outcome: str  # one of the three above; missed if the call did not happen this time
     why: str = ""
 
 
 class Stage:
-    """To be closed, for its world may lie in memory."""
+    """It must be closed, because its world may be in memory."""
 
     def __init__(self, scenario: Scenario, top: Path, program: Path, library: Optional[Path] = None) -> None:
         load_library()
@@ -35,9 +35,9 @@ class Stage:
         self.points = self._count()
 
     def _count(self) -> list[Point]:
-        """A clean run tells what the command does, and what it is to come to. It is the second one: the first
-        may be the one for which Python compiles the program, and makes calls that no other makes. The two
-        together tell which files have the same name each time."""
+        """Find the calls and the result of the command in a run without faults. Two runs are made: in the
+        first, Python may compile the program, with calls that later runs do not make. Both together show
+        which files have the same name each time."""
         world = self.world
         self.command, self.stdin = self.scenario.command(world), self.scenario.stdin(world)
         first = self.log.with_suffix(".first")
@@ -58,7 +58,8 @@ class Stage:
         world.wait_for_others()
         if not run.hit or not is_change(run.hit, world.top):
             return Tried(point, MISSED)
-        why = check_apart(world, self.scenario, self.wanted, run, point.fault, way=number, thorough=thorough)
+        why = check_in_child(world, self.scenario, self.wanted, run, point.fault, way=number,
+                             thorough=thorough)
         return Tried(point, LOST if why else SURVIVED, f"{why} | {run.hit}" if why else "")
 
     def close(self) -> None:

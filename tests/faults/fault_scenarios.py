@@ -1,4 +1,4 @@
-"""The commands that change files, each with the state that it begins from and what it may do."""
+"""The commands that change files, each with the state in which it starts and what it may change."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ def _nothing(world: World) -> None:
 
 class Scenario(NamedTuple):
     name: str
-    args: tuple[str, ...]  # `{manual}` stands for the checkpoint or fork that is marked so
+    args: tuple[str, ...]  # `{manual}` is the checkpoint or fork with this mark
     setup: Callable[[World], None] = _nothing
     moves: bool = False  # the project's files change
     rewrites: bool = False  # the transcript changes
-    collects: bool = False  # checkpoints go
-    settles: str = "again"  # how it is made good: `again`, `undo` (or again), `event` (of a hook)
-    again: tuple[int, ...] = (0,)  # what repeating it may answer, for it may have been done already
+    collects: bool = False  # checkpoints are removed
+    settles: str = "again"  # how the fault is repaired: `again`, `undo` (or again), `event` (of a hook)
+    again: tuple[int, ...] = (0,)  # exit codes of a repetition, because the work may have been done already
     hook: Optional[str] = None  # the event; `args` is the action then
     protected: bool = True
-    changes_home: bool = False  # settings of the agent, and what is installed
-    thin: int = 0  # thousands of calls are alike: so many of each kind are tried; 0: every one
+    changes_home: bool = False  # settings of the agent and installed files change
+    thin: int = 0  # how many of thousands of similar calls are tried for each kind; 0 means all
 
     def command(self, world: World) -> list[str]:
         if self.hook:
@@ -44,11 +44,11 @@ class Scenario(NamedTuple):
 
     @property
     def is_step(self) -> bool:
-        """A step of the history, which `undo-restore` takes back."""
+        """A step of the history, which `undo-restore` can undo."""
         return self.settles == "undo"
 
 
-# what goes before
+# setups
 
 def _archive_format(world: World) -> None:
     world.rewind.ok("config", "--set", "storage.format=archive")
@@ -93,7 +93,7 @@ def _fork_deleted(world: World) -> None:
 
 
 def _droid(world: World) -> None:
-    """A session of Droid, with its settings beside it."""
+    """A session of Droid with its settings file."""
     world.droid_session()
 
 
@@ -106,7 +106,7 @@ def _huge_ignored(world: World) -> None:
 
 
 def _wide(world: World) -> None:
-    """Enough directories for the walk to take two processes."""
+    """Enough directories for a walk with two processes."""
     for number in range(60):
         folder = world.project / "wide" / str(number % 6) / str(number)
         folder.mkdir(parents=True)
@@ -114,7 +114,7 @@ def _wide(world: World) -> None:
 
 
 def _bulk(world: World) -> None:
-    """Enough to be stored uncompressed first, and compressed by a detached process."""
+    """Enough data to be stored uncompressed first and compressed later by a detached process."""
     (world.project / "bulk.bin").write_bytes(b"".join(b"%d\n" % n for n in range(1_300_000)))
 
 

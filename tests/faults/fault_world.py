@@ -1,6 +1,6 @@
-"""A small project with a bit of everything and an agent's session beside it, as the place for faults.
+"""A small project with all kinds of files and an agent's session, in which faults are tried.
 
-It is made once, kept as a template, and copied to the same absolute path for each fault.
+It is made once and kept as a template. For each fault, it is copied to the same absolute path.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from rewind_cli import (
 
 RECORDED = CHECKOUT / "tests" / "data" / "transcripts" / "claude" / "tui-3-prompts.jsonl"
 SESSION = "03809132-3742-4e1e-ac36-ff2672e789df"
-PROMPTS = ("49f4028a", "69f9cf2e", "7e1df900")  # the ids of its prompts begin so
+PROMPTS = ("49f4028a", "69f9cf2e", "7e1df900")  # the beginnings of the ids of its prompts
 LONG_AGO = 1_700_000_000
 SETTINGS = """{
     "model": "opus",
@@ -44,7 +44,7 @@ SETTINGS = """{
 
 
 class Facts(NamedTuple):
-    """What there was right before the command."""
+    """The project, the agent's files and the state at one moment."""
 
     tree: Tree
     git: dict[str, tuple[int, str]]
@@ -67,11 +67,11 @@ class World:
         self.program = program
         self.rewind = Rewind(self.project, self.home, program=program)
         self.state = self.rewind.state
-        self.trees: dict[str, Tree] = {}  # checkpoint -> what it must give back
-        self.marks: dict[str, str] = {}  # what a scenario calls a checkpoint or a fork
+        self.trees: dict[str, Tree] = {}  # checkpoint -> what a restore of it must give
+        self.marks: dict[str, str] = {}  # name in scenarios -> checkpoint or fork
         self.transcript = Path()
 
-    # the past
+    # the history
 
     def make(self, *, protected: bool = True) -> None:
         for folder in (self.project, self.home, self.out):
@@ -105,7 +105,7 @@ class World:
         self.spoil()
 
     def spoil(self) -> None:
-        """Work that no checkpoint holds yet."""
+        """Make changes that no checkpoint holds yet."""
         _write(self.project / "src" / "app.py", "print('not saved')\n" * 50)
         _write(self.project / "fresh.txt", "only here\n")
         _write(self.project / ".env", "SECRET=not saved\n")
@@ -120,7 +120,7 @@ class World:
         self.mark(what, self.rewind.names()[0])
 
     def _talk(self, turns: int) -> None:
-        """The transcript as the client has written it after so many turns."""
+        """Write the transcript as the client has written it after this number of turns."""
         lines = RECORDED.read_bytes().replace(b"/home/dev/proj", os.fsencode(self.project)).splitlines(True)
         starts = [at for at, line in enumerate(lines) if b'"promptId":"' in line and b"please" in line
                   and b"tool_use_id" not in line]
@@ -129,7 +129,7 @@ class World:
         os.utime(self.transcript, (LONG_AGO, LONG_AGO))
 
     def droid_session(self) -> None:
-        """One of Droid beside it, with what that client keeps beside its transcripts."""
+        """Add a session of Droid with its settings file."""
         recorded = RECORDED.parents[1] / "droid" / "rpc_multiturn_session.jsonl"
         data = recorded.read_bytes().replace(b"/home/dev/hm/rpc/proj", os.fsencode(self.project))
         session = json.loads(data.splitlines()[0])["id"]
@@ -165,8 +165,8 @@ class World:
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b""), done
 
     def wait_for_others(self) -> None:
-        """Until nothing is at work that this world's commands left in the background: a hook lets its agent
-        go before it has written everything."""
+        """Wait until no process of this world's commands runs in the background. A hook returns before it has
+        written everything."""
         end = time.monotonic() + 60
         while os.path.isdir("/proc") and any(_has_home(pid, self.home) for pid in os.listdir("/proc")):
             assert time.monotonic() < end, "a process in the background does not come to its end"
@@ -185,7 +185,8 @@ class World:
         self._keep_cache()
 
     def _keep_cache(self) -> None:
-        """A copy of `objects.db` is another file, for which the scan cache would begin anew: it is told."""
+        """A copy of `objects.db` is another file, so Rewind would discard the scan cache. Write the new
+        file's number into the cache to keep it."""
         cache, objects = self.state / "scan-cache.db", self.state / "objects.db"
         if cache.exists() and objects.exists():
             with contextlib.closing(sqlite3.connect(cache)) as db, db:
@@ -210,7 +211,7 @@ class World:
 
     def _tree(self) -> Tree:
         found = tree_state(self.project)
-        found.pop(b".agent", None)  # an `init` that did not get further
+        found.pop(b".agent", None)  # left by an interrupted `init`
         return found
 
     def _agent_files(self) -> Iterator[Path]:
@@ -231,7 +232,7 @@ class World:
         return b"".join(_bytes(log) or b"" for log in logs)
 
     def leftovers(self) -> list[str]:
-        """Temporary files of ours, wherever they may lie."""
+        """Rewind's temporary files in all places."""
         found = []
         for at, folders, files in os.walk(os.fsencode(self.top)):
             if b".git" in folders:
@@ -250,11 +251,11 @@ def _is_ours(name: bytes) -> bool:
 
 
 def _has_home(pid: str, home: Path) -> bool:
-    """Whether a process was started with this home, which is one world's own."""
+    """Whether a process was started with this home, which only one world uses."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
             return b"HOME=" + os.fsencode(home) in file.read().split(b"\0")
-    except OSError:  # it has ended, or is nobody's process
+    except OSError:  # it has ended, or is a process of another user
         return False
 
 
@@ -326,7 +327,7 @@ def copy(source: Path, target: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """A detached process of the last command may still be at work there."""
+    """Remove a directory, in which a detached process of the last command may still write."""
     for _ in range(50):
         if not path.exists():
             return
@@ -340,7 +341,7 @@ def remove(path: Path) -> None:
 
 @contextmanager
 def quick_place(fallback: Path) -> Iterator[Path]:
-    """A directory in memory where there is one: thousands of copies are made and removed again."""
+    """A directory in memory if possible, because thousands of copies are made and removed."""
     shm = Path("/dev/shm")
     if not os.access(shm, os.W_OK):
         yield fallback

@@ -1,5 +1,5 @@
-"""What a power cut could take at each moment of a run, worked out from strace's log: bytes that were written
-and not synced, and names that were made in a directory that was not synced since."""
+"""Finds out from strace's log what a power cut could destroy at each moment of a run: bytes that were written
+but not synced, and new names in a directory that was not synced afterwards."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ _FD = re.compile(r"^\d+<([^>]*)>")
 _QUOTED = re.compile(r'(?:(?:AT_FDCWD|\d+)<([^>]*)>, )?"((?:[^"\\]|\\.)*)"')
 
 
-# What there was before the run, filled in by the test: O_CREAT makes no name of it. SQLite opens files so.
+# The files that existed before the run, set by the test. For these, O_CREAT makes no new name; SQLite always
+# uses it.
 EXISTING: set[str] = set()
 
 
@@ -25,7 +26,7 @@ class Step(NamedTuple):
 
 
 def steps_of(log: Path) -> list[Step]:
-    """The changes of a run in their order. A file that is renamed takes its state along."""
+    """The changes of a run in their order. A renamed file keeps its state."""
     dirty: set[str] = set()
     loose: set[str] = set()
     steps = []
@@ -73,7 +74,7 @@ def _note(call: str, rest: str, path: str, dirty: set[str], loose: set[str]) -> 
 
 
 def at(steps: list[Step], call: str, ending: str) -> Step:
-    """The only step of that call whose path ends so."""
+    """The only step with this call whose path has this ending."""
     found = [step for step in steps if step.call == call and step.path.endswith(ending)]
     assert len(found) == 1, (call, ending, found)
     return found[0]

@@ -1,7 +1,7 @@
-"""Runs one Rewind command again and again on the same project, kills it each time at another moment.
+"""Runs one command of Rewind many times on the same project and kills it each time at another moment.
 
-With strace the moment is a system call: SIGKILL comes on entering the Nth call of its name, which
-is the state right after the disk-changing call before it. Without strace: random moments.
+With strace, the moment is a system call: SIGKILL comes on entering the Nth call of a name, so the files are
+as right after the disk-changing call before it. Without strace, the moments are random.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SEED = int(os.environ.get("REWIND_SEED", "20261115"))
 
 
 class Moment(NamedTuple):
-    """When to kill: on entering the Nth call of that name, or after some seconds."""
+    """When to kill: on entering the Nth call of a name, or after some seconds."""
 
     call: str = ""
     number: int = 0
@@ -44,7 +44,7 @@ class Killable(Protocol):
 
 
 class Project:
-    """A project with a past that can be set back to exactly the same state."""
+    """A project with a history that can be reset to exactly the same state."""
 
     def __init__(self, top: Path, home: Path, commands: Callable[[Path, Path], Rewind] = Rewind) -> None:
         self.root = top / "project"
@@ -52,7 +52,7 @@ class Project:
         self.template = top / "template"
         self.elsewhere = top / "elsewhere"
         self.rewind = commands(self.root, home)
-        self.trees: dict[str, Tree] = {}  # checkpoint -> what it must give back
+        self.trees: dict[str, Tree] = {}  # checkpoint -> what a restore of it must give
         self.root.mkdir()
 
     def save(self) -> str:
@@ -87,7 +87,7 @@ class Project:
         shutil.rmtree(target)
 
     def check_valid(self) -> bool:
-        """Clean, or every problem says what to do about it."""
+        """Whether there is no problem. Every problem must say what to do about it."""
         result = self.rewind.run("validate", "--deep", "--json")
         problems = result.data["problems"]
         assert result.data["ok"] == (not problems) == (result.code == 0), result
@@ -118,7 +118,8 @@ def _start(rewind: Rewind, tracer: list[str], args: tuple[str, ...]) -> subproce
 
 
 def traced_calls(project: Killable, args: tuple[str, ...], log: Path) -> list[tuple[str, int]]:
-    """Every disk-changing call of a clean run as (name, Nth of that name): strace counts that way."""
+    """Every disk-changing call of a run without a kill, as (name, Nth of that name), which is how strace
+    counts."""
     tracer = ["strace", "-f", "-qq", "-o", str(log), "-e", "trace=" + CHANGING_CALLS,
               "-e", "signal=none"]
     process = _start(project.rewind, tracer, args)
@@ -135,7 +136,7 @@ def traced_calls(project: Killable, args: tuple[str, ...], log: Path) -> list[tu
 
 
 def clean_seconds(project: Killable, args: tuple[str, ...]) -> float:
-    """Of a real process, whatever `project.rewind` is: that is what will be killed."""
+    """The time of a run without a kill, as a real process, even if `project.rewind` starts none."""
     start = time.monotonic()
     process = _start(project.rewind, [], args)
     _, err = process.communicate(timeout=120)
@@ -144,8 +145,8 @@ def clean_seconds(project: Killable, args: tuple[str, ...]) -> float:
 
 
 def kill_at(project: Killable, args: tuple[str, ...], moment: Moment, codes: tuple[int, ...] = (0,)) -> bool:
-    """Run the command and kill it; False when it was done before, or ended with one of `codes`: what was
-    killed may be a process that it started."""
+    """Run the command and kill it. False if it ended before, or with one of `codes`, because the kill may
+    have hit a process that it started."""
     tracer: list[str] = []
     if moment.call:
         tracer = ["strace", "-f", "-qq", "-o", os.devnull, "-e", "trace=" + CHANGING_CALLS, "-e",
@@ -165,7 +166,7 @@ def kill_at(project: Killable, args: tuple[str, ...], moment: Moment, codes: tup
 
 
 def moments(project: Killable, args: tuple[str, ...], log: Path, quick: int) -> list[Moment]:
-    """Every call in full mode, then random moments; a sample of both otherwise."""
+    """In full mode every call, then random moments. Otherwise a sample of both."""
     chooser = random.Random(f"{SEED} {args[0]}")
     calls: list[tuple[str, int]] = []
     if has_strace():
@@ -173,7 +174,7 @@ def moments(project: Killable, args: tuple[str, ...], log: Path, quick: int) -> 
         project.thaw()
     seconds = clean_seconds(project, args)
     project.thaw()
-    wanted = len(calls) + 2 * KILLS if TORTURE else quick  # some come too late to kill anything
+    wanted = len(calls) + 2 * KILLS if TORTURE else quick  # some moments come after the end of the command
     if not TORTURE:
         calls = chooser.sample(calls, min(len(calls), quick * 3 // 4))
     times = [chooser.uniform(0.2, 0.9) * seconds for _ in range(wanted - len(calls))]
@@ -195,7 +196,7 @@ class Tally:
         self.unclean += not clean
 
     def is_enough(self, moment: Moment) -> bool:
-        """In full mode the random moments go on until there were kills enough."""
+        """In full mode, random moments continue until there were enough kills."""
         return TORTURE and not moment.call and self.killed >= KILLS
 
     def __str__(self) -> str:

@@ -1,5 +1,5 @@
 /* Preloaded into a command under test. The Nth write to a file below a directory takes only half of the bytes,
-   as the kernel may do at any time; and the clock may be moved by some seconds. */
+   which the kernel may do at any time. The clock can also be shifted by some seconds. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

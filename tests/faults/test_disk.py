@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Optional
 
 import pytest
-from fault_check import check_apart, load_library, what_is_wanted
+from fault_check import check_in_child, load_library, what_is_wanted
 from fault_points import Run, run, short_write_library
 from fault_scenarios import Scenario, scenario
 from fault_world import World, copy
@@ -81,8 +81,8 @@ def test_a_full_disk_costs_the_command_and_nothing_else(name: str, disk: Path) -
         ballast = fill(disk, leave)
         said = prepared.run()
         ballast.unlink()
-        assert check_apart(prepared.world, prepared.scenario, prepared.wanted, said, "full", way=number,
-                           thorough=number == 0) == "", leave
+        assert check_in_child(prepared.world, prepared.scenario, prepared.wanted, said, "full", way=number,
+                              thorough=number == 0) == "", leave
 
 
 def test_what_found_no_space_does_not_pass_for_written(disk: Path, home: Path) -> None:

@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from fault_check import check_apart
+from fault_check import check_in_child
 from fault_points import (
     KILL,
     SHORT,
@@ -134,7 +134,7 @@ HARMS: list[Callable[[World], None]] = [
 
 
 def found_by_the_checks(stage: Stage, run: Run, fault: str) -> str:
-    return check_apart(stage.world, stage.scenario, stage.wanted, run, fault, way=0, thorough=False)
+    return check_in_child(stage.world, stage.scenario, stage.wanted, run, fault, way=0, thorough=False)
 
 
 @needs_strace

@@ -1,7 +1,7 @@
-"""`scripts/torture`: the long part of the tests, in parts by name. Bounded, resumable, a table at the end.
+"""`scripts/torture`: the long part of the tests, in named parts, with a time limit and a table at the end.
 
-Each part is a module with `run(options)` that returns the lines of its section as Markdown, and whether all
-of it was survived. It is to come to its end at `options.until`, of `time.monotonic`.
+Each part is a module with `run(options)`. It returns the lines of its section as Markdown, and whether Rewind
+survived everything. It has to end at `options.until`, a time of `time.monotonic`.
 """
 
 from __future__ import annotations

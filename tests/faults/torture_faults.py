@@ -1,5 +1,5 @@
-"""The part `faults` of `scripts/torture`: every file-changing system call of every command, made to fail in
-each way that it can, and to be the last one before a kill."""
+"""The part `faults` of `scripts/torture`: every file-changing system call of every command fails in each
+possible way, or is the last one before a kill."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from fault_world import quick_place
 
 from rewind_cli import CHECKOUT
 
-_THOROUGH = 8  # of so many points one has every checkpoint restored
-_SLICE = 45.0  # seconds for a command at most, then it is another one's turn
+_THOROUGH = 8  # after one of this number of points, every checkpoint is restored
+_SLICE = 45.0  # seconds for one command before it is the next one's turn
 
 
 class Results:
-    """One line of JSON for each point tried, kept as long as the program is the same."""
+    """One line of JSON for each point that was tried. The lines are kept while the program is the same."""
 
     def __init__(self, path: Path, program: str, resume: bool) -> None:
         self.path = path
@@ -57,7 +57,7 @@ class Results:
             self.lost.append(line)
 
     def add(self, **line: Any) -> None:
-        """Several processes append; a short line goes in one piece."""
+        """Append a line. Several processes do this, but a short line is written at once."""
         self._take(line)
         with open(self.path, "a") as file:
             file.write(json.dumps(line) + "\n")
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> tuple[list[str], bool]:
         return [s.name for s in SCENARIOS], True
     if not has_strace():
         return ["SKIPPED: there is no strace here, or nothing may be traced."], False
-    # On a copy: the checkout may be edited while this runs.
+    # Test a copy, because the checkout may be edited meanwhile.
     program = _copy_program(options.state)
     results = Results(options.state / "faults.jsonl", _digest(program), options.resume)
     with quick_place(options.state) as place:
@@ -105,7 +105,7 @@ def _digest(program: Path) -> str:
 
 def _in_parallel(options: argparse.Namespace, chosen: list[Scenario], results: Results, place: Path,
                  program: Path, library: Optional[Path]) -> bool:
-    """Each process has its own commands, and gives each of them a slice of time, round after round."""
+    """Each process has its own commands, and gives each of them a slice of time in each round."""
     children = []
     for number in range(max(1, options.jobs)):
         pid = os.fork()
@@ -142,7 +142,7 @@ def _work(options: argparse.Namespace, chosen: list[Scenario], results: Results,
 
 def _some_of(options: argparse.Namespace, scenario: Scenario, results: Results, place: Path, program: Path,
              library: Optional[Path], seconds: float) -> bool:
-    """Try points of one command for a while; False when there are no more."""
+    """Try points of one command for some time. False if there are no more."""
     until = time.monotonic() + seconds
     stage = Stage(scenario, place / "w", program, library)
     try:
@@ -150,7 +150,7 @@ def _some_of(options: argparse.Namespace, scenario: Scenario, results: Results, 
         points = list(stage.points)
         random.Random(f"{options.seed} {scenario.name}").shuffle(points)
         done = results.done.get(scenario.name, {})
-        # Our own calls first; SQLite's, of which there are more, have been tested by others, too.
+        # Rewind's own calls first. There are more of SQLite's, but others also test those.
         points = sorted((p for p in points if str(p) not in done), key=lambda p: p.call in SQLITES_CALLS)
         for point in points:
             if time.monotonic() > until:
@@ -178,13 +178,13 @@ def _table(chosen: list[Scenario], results: Results) -> list[str]:
         row = _row(results, scenario.name)
         total.update(row)
         lines.append(_line(f"`{scenario.name}`", row))
-    told = f"{total['tried']:,} of {total['points']:,} points were tried, {total[LOST]:,} were lost."
-    return [*lines, _line("**all**", total), "", told]
+    summary = f"{total['tried']:,} of {total['points']:,} points were tried, {total[LOST]:,} were lost."
+    return [*lines, _line("**all**", total), "", summary]
 
 
 def _row(results: Results, command: str) -> Counter[str]:
-    """A point that did not come up in its run was not tried. A run that was resumed may know more of them
-    than one of its parts."""
+    """Points that were missed do not count as tried. A resumed run may know more points than one of its
+    parts."""
     known = results.done.get(command, {})
     done = {point: outcome for point, outcome in known.items() if outcome != MISSED}
     row = Counter(done.values())

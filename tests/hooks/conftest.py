@@ -1,4 +1,4 @@
-"""A protected project and an agent in it, for every test of the hooks."""
+"""A protected project with an agent, for every test of the hooks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rewind_cli import Rewind
 
 @pytest.fixture
 def bare(project: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hooks]:
-    """An agent in a directory that nobody protects."""
+    """An agent in a directory without Rewind."""
     # A hook has one thread; a test runner may have more.
     warnings.filterwarnings("ignore", ".*multi-threaded, use of fork", DeprecationWarning)
     (project / "a.txt").write_text("a\n")
@@ -24,13 +24,13 @@ def bare(project: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
 
 @pytest.fixture
 def hooks(bare: Hooks) -> Hooks:
-    """An agent in a project that is protected, on the default tier."""
+    """An agent in a protected project, with the default tier."""
     return bare.protect()
 
 
 @pytest.fixture
 def scene(rewind: Rewind, tmp_path: Path) -> Iterator[Scene]:
-    """Hooks of one place that wait for each other."""
+    """Hooks of one work tree that wait for each other."""
     scene = Scene(rewind, tmp_path)
     yield scene
     scene.end()

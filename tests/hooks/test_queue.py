@@ -29,7 +29,7 @@ def test_all_who_wait_for_their_turn_get_a_record_of_one_look(scene: Scene) -> N
             scene.wait_for_requests(number)
     assert ended(*hooks)
     made = scene.made()
-    assert list(made) == ["one", "two", "three", "four"] and scene.count_looks() == 1
+    assert list(made) == ["one", "two", "three", "four"] and scene.count_scans() == 1
     assert {one["trigger"]["session"] for one in made.values()} \
         == {SESSION, "session-two", "session-three", "session-four"}
     assert [one["description"] for one in made.values()] == [f"Before: {text}" for text in made]
@@ -53,7 +53,7 @@ def test_whoever_comes_after_the_look_has_begun_makes_one_of_its_own(scene: Scen
         first = scene.leader("one")
     assert ended(first)
     assert ended(scene.prompt("two"))
-    assert list(scene.made()) == ["one", "two"] and scene.count_looks() == 2
+    assert list(scene.made()) == ["one", "two"] and scene.count_scans() == 2
 
 
 def test_when_the_one_whose_turn_it_is_is_killed_the_others_go_on(scene: Scene) -> None:
@@ -127,7 +127,7 @@ def test_late_ones_share_a_look_as_well(scene: Scene) -> None:
             scene.wait_for_requests(number)
     wait_for_late(scene.rewind)
     made = scene.made()
-    assert list(made) == ["one", "two", "three"] and scene.count_looks() == 1
+    assert list(made) == ["one", "two", "three"] and scene.count_scans() == 1
     assert all(one["late"] for one in made.values())
 
 

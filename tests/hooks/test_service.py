@@ -18,10 +18,10 @@ from rewind.hooks.making.service import Service
 
 
 def crowd(scene: Scene, *texts: str, **more: Any) -> list[subprocess.Popen[bytes]]:
-    """The first one looks at the tree, and the others ask meanwhile: they came after its look began."""
-    with scene.looking():
+    """The first one scans the tree, and the others ask meanwhile, after its scan began."""
+    with scene.scans_held():
         hooks = [scene.prompt(texts[0])]
-        scene.wait_for_looks(1)
+        scene.wait_for_scans(1)
         for number, text in enumerate(texts[1:], 1):
             hooks.append(scene.prompt(text, **more))
             scene.wait_for_requests(number)
@@ -40,15 +40,15 @@ def assert_made(scene: Scene, *texts: str) -> None:
 def test_who_has_made_its_own_goes_on_for_those_who_came_meanwhile(scene: Scene) -> None:
     assert ended(*crowd(scene, "one", "two", "three", "four"))
     assert_made(scene, "one", "two", "three", "four")
-    assert scene.count_looks() == 2 and len(set(scene.lookers())) == 1
+    assert scene.count_scans() == 2 and len(set(scene.scanners())) == 1
     assert not any(one["late"] for one in scene.made().values())
     assert scene.rewind.json("list")["missed"]["count"] == 0
 
 
 def test_the_look_for_those_who_came_meanwhile_is_a_new_one(scene: Scene) -> None:
-    with scene.looking():
+    with scene.scans_held():
         hooks = [scene.prompt("one")]
-        scene.wait_for_looks(1)
+        scene.wait_for_scans(1)
         (scene.rewind.project / "new.txt").write_text("new\n")
         hooks.append(scene.prompt("two"))
         scene.wait_for_requests(1)
@@ -67,21 +67,21 @@ def test_an_event_that_is_told_again_has_one_record(scene: Scene) -> None:
 def test_who_is_killed_while_it_works_for_others_loses_nothing(scene: Scene, where: str) -> None:
     scene.kill_at(where)
     assert ended(*crowd(scene, "one", "two", "three"))
-    assert scene.there()
+    assert scene.stopped()
     assert_made(scene, "one", "two", "three")
 
 
 def test_who_is_killed_between_a_record_and_its_note_loses_nothing(scene: Scene) -> None:
     scene.kill_at("before _note_seen")
     assert ended(*crowd(scene, "one", "two", "three"))
-    assert set(scene.made()) == {"one", "two", "three"} and scene.there()
+    assert set(scene.made()) == {"one", "two", "three"} and scene.stopped()
 
 
 def test_a_hook_that_is_killed_while_it_waits_has_its_checkpoint(scene: Scene) -> None:
     """A client kills the process that it started; the one that waits is another."""
-    with scene.looking():
+    with scene.scans_held():
         first = scene.prompt("one")
-        scene.wait_for_looks(1)
+        scene.wait_for_scans(1)
         second = scene.prompt("two")
         scene.wait_for_requests(1)
         second.kill()
@@ -93,12 +93,12 @@ def test_a_hook_that_is_killed_while_it_waits_has_its_checkpoint(scene: Scene) -
 # stopped
 
 def test_who_sleeps_while_its_request_is_made_does_not_make_it_again(scene: Scene) -> None:
-    with scene.looking():
+    with scene.scans_held():
         first = scene.prompt("one")
-        scene.wait_for_looks(1)
+        scene.wait_for_scans(1)
         scene.stop_at("after _write_request")
         second = scene.prompt("two")
-        scene.there()
+        scene.stopped()
     assert ended(first) and until(lambda: "two" in scene.made())
     scene.wake()
     assert ended(second)
@@ -110,7 +110,7 @@ def test_who_stops_while_others_wait_makes_their_hooks_late_and_loses_nothing(sc
                                                                               where: str) -> None:
     scene.stop_at(where)
     hooks = crowd(scene, "one", "two", "three", wait=3.0)
-    scene.there()
+    scene.stopped()
     assert ended(*hooks)
     scene.wake()
     wait_for_late(scene.rewind)
@@ -120,11 +120,11 @@ def test_who_stops_while_others_wait_makes_their_hooks_late_and_loses_nothing(sc
 def test_who_goes_late_at_the_moment_when_it_is_made_is_late_or_made_but_never_both(scene: Scene) -> None:
     """The hook stops right before it notes that its checkpoint is late; meanwhile another one makes it."""
     scene.stop_at("before note_late")
-    with scene.looking():
+    with scene.scans_held():
         first = scene.prompt("one")
-        scene.wait_for_looks(1)
+        scene.wait_for_scans(1)
         second = scene.prompt("two", wait=1.0)
-        scene.there()
+        scene.stopped()
     assert ended(first) and until(lambda: "two" in scene.made())
     scene.wake()
     assert ended(second)
@@ -134,12 +134,12 @@ def test_who_goes_late_at_the_moment_when_it_is_made_is_late_or_made_but_never_b
 
 def test_what_a_process_asked_for_that_is_killed_is_made_or_told_as_missing_and_never_both(
         scene: Scene) -> None:
-    with scene.looking():
+    with scene.scans_held():
         first = scene.prompt("one")
-        scene.wait_for_looks(1)
+        scene.wait_for_scans(1)
         scene.stop_at("after _write_request")
         assert ended(scene.prompt("two", wait=0.1))
-        os.kill(scene.there(), signal.SIGKILL)
+        os.kill(scene.stopped(), signal.SIGKILL)
     assert ended(first) and until(lambda: not scene.is_at_work())
     # Where nobody reaps it, a dead process still counts as one that waits.
     is_made = "two" in scene.made()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from compiled_once import bring_library
+from compiled_once import preinstall_library
 from install_scene import Machine
 from rewind.agents.app_server import NoAnswer, hooks_of, name_session
 from rewind.agents.registry import profile_named
@@ -104,7 +104,7 @@ def trust(*kinds: str) -> str:
 def test_install_and_doctor_say_that_trust_is_needed(
         tmp_path: Path, ready_library: Path, kinds: tuple[str, ...], told: str) -> None:
     machine = Machine(tmp_path)
-    bring_library(ready_library, machine.home)
+    preinstall_library(ready_library, machine.home)
     (machine.home / ".codex").mkdir()
     done = machine.installed("--yes")
     assert "Trust all and continue" in done.err

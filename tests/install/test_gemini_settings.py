@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from compiled_once import bring_library
+from compiled_once import preinstall_library
 from install_scene import Machine
 from rewind.agents.registry import profile_named
 from rewind.agents.trust import is_trusted
@@ -112,7 +112,7 @@ def test_a_folder_is_trusted_by_the_longest_rule(
 @pytest.mark.slow
 def test_doctor_says_where_no_hook_runs(tmp_path: Path, ready_library: Path) -> None:
     machine = Machine(tmp_path)
-    bring_library(ready_library, machine.home)
+    preinstall_library(ready_library, machine.home)
     (machine.home / ".gemini").mkdir()
     machine.installed("--yes")
     assert "smart-checkpoint" in (machine.home / ".gemini" / "settings.json").read_text()

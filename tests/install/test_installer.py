@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from chat_scene import a_dead_pid
-from compiled_once import bring_library
+from compiled_once import preinstall_library
 from install_scene import FOREIGN, Machine, everything
 from rewind import __version__
 from rewind.install.machine.library import is_same
@@ -38,7 +38,7 @@ def fresh(tmp_path: Path) -> Machine:
 @pytest.fixture
 def machine(fresh: Machine, ready_library: Path) -> Machine:
     """Where the library of this version is already."""
-    bring_library(ready_library, fresh.home)
+    preinstall_library(ready_library, fresh.home)
     return fresh
 
 

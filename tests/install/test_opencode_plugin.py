@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from compiled_once import bring_library
+from compiled_once import preinstall_library
 from install_scene import Machine
 from rewind.agents.registry import hooks_home, profile_named
 from rewind.config.load import load_tier
@@ -125,7 +125,7 @@ def test_a_project_may_have_a_plugin_of_its_own(config: Path, project: Path) -> 
 def test_install_finds_opencode_and_doctor_says_what_it_waits_for(
         tmp_path: Path, ready_library: Path) -> None:
     machine = Machine(tmp_path)
-    bring_library(ready_library, machine.home)
+    preinstall_library(ready_library, machine.home)
     config = machine.home / ".config" / "opencode"
     config.mkdir(parents=True)
     (config / "plugins").mkdir()

@@ -9,7 +9,7 @@ from typing import Any, Optional
 
 import pytest
 
-from compiled_once import bring_library
+from compiled_once import preinstall_library
 from install_scene import Machine, everything
 from rewind import __version__
 from rewind.agents.registry import profile_named
@@ -37,7 +37,7 @@ def fresh(tmp_path: Path) -> Machine:
 
 @pytest.fixture
 def machine(fresh: Machine, ready_library: Path) -> Machine:
-    bring_library(ready_library, fresh.home)
+    preinstall_library(ready_library, fresh.home)
     return fresh
 
 

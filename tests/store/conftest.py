@@ -1,4 +1,4 @@
-"""Every test of a store leaves nothing open."""
+"""Checks that no test of a store leaves a connection open."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def no_leftovers() -> Iterator[None]:
-    """A connection that nobody closed is found here, not in whatever test comes next."""
+    """An open connection fails this test and not a later one."""
     yield
     gc.collect()

@@ -23,7 +23,7 @@ from rewind.store.bundles import BYTES, MOST, BundleBuilder, Member, content_of,
 from rewind.store.objects import ObjectStore
 from rewind.store.packing import find_sparse_bundles, next_singles, replace_singles, unbundle
 from rewind.store.salvage import salvage
-from store_upkeep import give_back_space, pack_loose
+from store_upkeep import pack_loose, shrink_file
 
 SOURCE = str(Path(__file__).resolve().parents[2] / "src")
 
@@ -377,7 +377,7 @@ def test_members_are_salvaged_out_of_a_database_that_sqlite_cannot_read(
     contents = texts(120)
     put_in_a_hurry(store, contents)
     pack_all(store)
-    give_back_space(store)
+    shrink_file(store)
     store.close()
     with open(path, "r+b") as file:
         file.write(b"no database" * 30)

@@ -22,7 +22,7 @@ from rewind.store import blobs
 from rewind.store.blobs import oid_of, pack
 from rewind.store.objects import WAL_BYTES, ObjectStore, remove_database
 from rewind.store.space import begin_upkeep, write_back
-from store_upkeep import give_back_space, pack_loose
+from store_upkeep import pack_loose, shrink_file
 
 pytestmark = pytest.mark.slow
 
@@ -209,10 +209,10 @@ def test_deleted_objects_give_their_space_back(store: ObjectStore) -> None:
     kept = store.put(b"kept")
     gone = [store.put(os.urandom(50_000)) for _ in range(40)]
     store.commit()
-    give_back_space(store)
+    shrink_file(store)
     before = store.size_on_disk()
     store.delete(gone)
-    give_back_space(store)
+    shrink_file(store)
     assert store.size_on_disk() < before - 1_900_000
     assert store.ids() == [kept] and store.get(kept) == b"kept"
 

@@ -1,4 +1,4 @@
-"""Where textual is not installed there is no terminal UI to be tested; `test_installed.py` says so."""
+"""Without textual, the terminal UI cannot be tested. `test_installed.py` reports that."""
 
 from __future__ import annotations
 

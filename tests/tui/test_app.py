@@ -214,7 +214,7 @@ def test_a_checkpoint_without_a_conversation_offers_the_code_alone(scene: Scene)
 
 
 def test_every_question_can_be_left(scene: Scene) -> None:
-    before = scene.picture()
+    before = scene.agent_files()
 
     async def go(person: Person) -> None:
         await person.stand_on("write two", PROMPT)
@@ -226,7 +226,7 @@ def test_every_question_can_be_left(scene: Scene) -> None:
 
     at_keyboard(scene, SIZE, go)
     assert files(scene) == ["one", "three", "two"]
-    assert scene.picture() == before
+    assert scene.agent_files() == before
 
 
 def test_files_that_change_while_the_plan_is_shown_are_not_overwritten(scene: Scene) -> None:

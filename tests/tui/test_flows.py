@@ -65,7 +65,7 @@ def test_the_buttons_stay_in_view_below_a_long_plan(scene: Scene) -> None:
 
 @pytest.mark.parametrize("intent", ["1", "2", "3"])
 def test_each_intent_can_be_left_at_each_question(scene: Scene, intent: str) -> None:
-    before, names = scene.picture(), scene.cli.names(backups=True)
+    before, names = scene.agent_files(), scene.cli.names(backups=True)
 
     async def go(person: Person) -> None:
         await person.stand_on("write two", PROMPT)
@@ -79,7 +79,7 @@ def test_each_intent_can_be_left_at_each_question(scene: Scene, intent: str) -> 
             assert person.screen == "TimelineScreen"
 
     app = at_keyboard(scene, SIZE, go)
-    assert scene.picture() == before and files(scene) == ["one", "two"]
+    assert scene.agent_files() == before and files(scene) == ["one", "two"]
     assert scene.cli.names(backups=True) == names, "no backup of what did not happen"
     assert not app.go_on
 

@@ -34,7 +34,7 @@ def shop(cli: InProcess) -> Shop:  # noqa: F811
 
 @pytest.fixture
 def site(shop: Shop) -> Iterator[Any]:
-    """The application in this process, with the key in hand."""
+    """The application in this process, opened with its key."""
     from web.site import Site
 
     with Site(shop) as site:

@@ -1,4 +1,5 @@
-"""What the page has to show: turns that write files, checkpoints around them, and what it must not show."""
+"""What the page must show: turns that write files, and their checkpoints. Also a session that it must not
+show."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ class Shop(Scene):
         self.work("four", a="4")
 
     def work(self, prompt: Any, **files: str) -> None:
-        """A turn as the hooks see it: a checkpoint before it, one after it."""
+        """Add a turn with a checkpoint before and after it, as hooks make them."""
         self.turns += 1
         key = f"p{self.turns}"
         text = {"promptText": prompt} if isinstance(prompt, str) else {}

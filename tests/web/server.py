@@ -52,20 +52,20 @@ class Server:
                             trust_env=False)
 
     def interrupt(self) -> tuple[int, str]:
-        """Ctrl-C: its exit code, and what it said."""
+        """Press Ctrl-C. Returns the exit code and the output."""
         self.process.send_signal(signal.SIGINT)
         _, err = self.process.communicate(timeout=90)
         return self.process.returncode, err.decode()
 
     def resident(self) -> int:
-        """The most memory it ever had, in kilobytes."""
+        """The peak memory in kilobytes."""
         text = Path(f"/proc/{self.process.pid}/status").read_text()
         found = re.search(r"VmHWM:\s+(\d+)", text)
         assert found
         return int(found[1])
 
     def listening_addresses(self) -> set[str]:
-        """Of every socket that the process listens at, IPv6 included; as the kernel writes them."""
+        """The addresses on which the process listens, including IPv6, as the kernel writes them."""
         folder = f"/proc/{self.process.pid}/fd"
         own = set()
         for fd in os.listdir(folder):

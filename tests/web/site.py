@@ -1,4 +1,4 @@
-"""The application in this process, asked as a browser would."""
+"""The application in this process, with requests like those of a browser."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SOCKET = f"ws://127.0.0.1:{PORT}/ws"
 
 def _client(app: Any) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # newer ones would rather have another version of httpx
+        warnings.simplefilter("ignore")  # newer versions ask for another httpx
         from starlette.testclient import TestClient
 
         return TestClient(app, base_url=ORIGIN, follow_redirects=False)
@@ -70,7 +70,7 @@ class Site:
         return self.client.websocket_connect(SOCKET, headers={"Origin": ORIGIN})
 
     def do(self, event: str, /, **fields: Any) -> dict[str, Any]:
-        """One action over a connection of its own; the answer, whatever it is."""
+        """Send one action over a new connection. Returns any answer."""
         with self.connect() as socket:
             socket.send_json({"event": event, "requestId": "r", **fields})
             while True:

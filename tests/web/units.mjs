@@ -8,7 +8,7 @@ const {current, to} = await import('./static/core/route.js');
 const {oneAtATime} = await import('./static/core/order.js');
 const {runsOf, stepWords} = await import('./static/turns/worklog.js');
 const {changeWords, figureWords} = await import('./static/turns/figures.js');
-const {broughtBack} = await import('./static/code/lines.js');
+const {reversedHunk} = await import('./static/code/lines.js');
 const {lanesOf, scaleOf, turnAt} = await import('./static/sessions/lanes.js');
 const {Pushed} = await import('./static/turns/pushed.js');
 const {state} = await import('./static/core/state.js');
@@ -140,7 +140,7 @@ test('a hunk that comes back turns what came and what went around', () => {
   const rows = [...Array(9).keys()].map(n => same(n + 1));
   rows.push(['del', 10, null, 'old'], ['add', null, 10, 'new'], same(11), same(12), same(13), same(14), same(15));
   rows.push(['add', null, 16, 'other']);
-  const found = broughtBack(rows, [{id: 'a', row: 9}, {id: 'b', row: 16}], 'a');
+  const found = reversedHunk(rows, [{id: 'a', row: 9}, {id: 'b', row: 16}], 'a');
   assert.deepEqual(found.map(([kind, before, after]) => [kind, before, after]), [
     ['same', 7, 7], ['same', 8, 8], ['same', 9, 9],
     ['del', 10, null], ['add', null, 10],

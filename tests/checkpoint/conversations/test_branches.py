@@ -77,9 +77,9 @@ def test_one_that_cannot_be_read_is_damage_that_says_what_to_do(scene: Scene) ->
 
 def test_one_that_cannot_be_read_stops_a_fork_before_it_is_made(scene: Scene) -> None:
     (scene.cli.state / "branches.json").write_text("{")
-    before = scene.picture()
+    before = scene.agent_files()
     scene.cli.fails(20, "back", hint="Move this file away")
-    assert scene.picture() == before
+    assert scene.agent_files() == before
 
 
 def test_one_that_cannot_be_read_does_not_stop_a_checkpoint(scene: Scene) -> None:

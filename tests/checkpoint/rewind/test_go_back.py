@@ -103,11 +103,11 @@ def test_some_paths_alone_have_no_conversation(scene: Scene) -> None:
 
 
 def test_a_dry_run_makes_no_fork_and_touches_nothing(scene: Scene) -> None:
-    before = scene.picture(), tree_state(scene.cli.project)
+    before = scene.agent_files(), tree_state(scene.cli.project)
     restore(scene, "--dry-run")
     restore(scene, "--dry-run", "--context-only")
     restore(scene, "--dry-run", "--in-place")
-    assert (scene.picture(), tree_state(scene.cli.project)) == before
+    assert (scene.agent_files(), tree_state(scene.cli.project)) == before
 
 
 def test_options_that_exclude_each_other_are_a_usage_error(scene: Scene) -> None:
@@ -568,7 +568,7 @@ def test_undo_and_redo_of_a_cut_in_place_are_refused_while_a_client_is_in_it(sce
 
 def test_the_refusal_of_an_undo_says_why_when_only_the_hooks_know(droid: Scene) -> None:
     restore(droid, "--in-place")
-    droid.rest()
+    droid.make_old()
     (droid.cli.state / "session.json").write_text(json.dumps({
         "agent": "droid", "transcript_path": str(droid.path), "session_id": droid.session,
         "client": {"pid": os.getpid(), "start": process_start(os.getpid())}}))
@@ -648,10 +648,10 @@ def test_whatever_the_order_every_version_of_every_transcript_is_somewhere(walke
 
 def test_in_place_is_refused_while_a_client_is_in_it_and_nothing_is_written(scene: Scene) -> None:
     client_is_running(scene.cli.home, scene.session)
-    before = scene.picture(), tree_state(scene.cli.project), len(scene.records())
+    before = scene.agent_files(), tree_state(scene.cli.project), len(scene.records())
     error = scene.cli.fails(13, "restore", scene.first, "--in-place", hint="--in-place")
     assert "Claude Code" in error
-    assert (scene.picture(), tree_state(scene.cli.project), len(scene.records())) == before
+    assert (scene.agent_files(), tree_state(scene.cli.project), len(scene.records())) == before
     assert not (scene.cli.state / "transcript-backup").exists()
     restore(scene, "--in-place", "--force")
     assert prompts_of("claude", scene.path) == ["one"]
@@ -684,27 +684,27 @@ def test_a_record_that_leads_out_of_the_session_root_writes_nothing_there(scene:
             "dots": str(scene.folder / "../../../../outside" / target.name),
             "nul": f"{scene.folder}/a\0b/{target.name}"}[lie]
     change_record(scene.cli, scene.first, original_path=path)
-    before = target.read_bytes(), scene.picture()
+    before = target.read_bytes(), scene.agent_files()
     for args in (["--context-only"], ["--in-place"], ["--context-only", "--in-place", "--force"], []):
         result = scene.cli.run("restore", scene.first, *args)
         assert result.code == (1 if args else 3), result
         assert "hint: " in result.err or not args
         assert scene.read("a") == "3" or not args
-        assert (target.read_bytes(), scene.picture()) == before
+        assert (target.read_bytes(), scene.agent_files()) == before
         assert os.listdir(outside) == [target.name] and scene.leftovers() == []
 
 
 def test_a_record_with_an_id_that_is_none_is_refused(scene: Scene) -> None:
-    before = scene.picture()
+    before = scene.agent_files()
     for session in ("../../x", "a\0b", "x" * 5000, "", ".", 7, None):
         path = f"{scene.folder}/{session}.jsonl" if session != 7 else str(scene.path)
         change_record(scene.cli, scene.first, sessionId=session, original_path=path)
         scene.cli.fails(1, "restore", scene.first, "--context-only", hint="--code-only")
-        assert scene.picture() == before
+        assert scene.agent_files() == before
 
 
 def test_a_record_with_odd_fields_never_crashes(scene: Scene) -> None:
-    before = scene.picture()
+    before = scene.agent_files()
     whole = scene.controller().find(scene.first).data["transcript"]
     odd: list[dict[str, Any]] = [
         {"cursor": None}, {"cursor": 7}, {"snapshot": None}, {"agent": "nobody"}, {"agent": None},
@@ -716,7 +716,7 @@ def test_a_record_with_odd_fields_never_crashes(scene: Scene) -> None:
         for fork in scene.forks():
             assert scene.fork(fork) == ["one"], changes
             fork.unlink()
-        assert scene.picture() == before and scene.leftovers() == [], changes
+        assert scene.agent_files() == before and scene.leftovers() == [], changes
 
 
 def test_a_transcript_that_a_link_replaced_is_not_followed_out_of_the_root(scene: Scene,
@@ -770,11 +770,11 @@ def full_disk(*_: Any, **__: Any) -> None:
 @pytest.mark.parametrize("what", ["copy_range", "write_all"])
 def test_a_full_disk_while_forking_leaves_no_half_fork(scene: Scene, monkeypatch: pytest.MonkeyPatch,
                                                        what: str) -> None:
-    before = scene.picture()
+    before = scene.agent_files()
     with monkeypatch.context() as patch:
         patch.setattr(content, what, full_disk)
         scene.cli.fails(1, "restore", scene.first, "--context-only")
-    assert scene.picture() == before and scene.leftovers() == []
+    assert scene.agent_files() == before and scene.leftovers() == []
     assert scene.cli.json("forks", "list")["forks"] == []
     assert restore(scene, "--context-only")["fork"]
 

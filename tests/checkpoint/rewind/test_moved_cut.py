@@ -50,12 +50,12 @@ def new_title(scene: Scene) -> None:
     """Droid does this to its line 1 when it has thought of a title; everything behind it moves."""
     data = scene.path.read_bytes()
     scene.path.write_bytes(data.replace(b'"A talk"', b'"A title that is very much longer"', 1))
-    scene.rest()
+    scene.make_old()
 
 
 def another_conversation(scene: Scene) -> None:
     scene.path.write_bytes(scene.path.read_bytes().replace(b"three", b"THREE").replace(b"one", b"ONE"))
-    scene.rest()
+    scene.make_old()
 
 
 def while_code_is_restored(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], None]) -> None:
@@ -108,13 +108,13 @@ def test_one_whose_conversation_was_rewritten_is_taken_back_or_finished_for_the_
         scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     killed(scene, monkeypatch, carry_out, "make_fork", "back", "2", "--both")
     another_conversation(scene)
-    before = scene.picture()
+    before = scene.agent_files()
     said = scene.cli.fails(1, "restore", scene.first, hint="--code-only")
-    assert "rewritten" in said and scene.picture() == before
+    assert "rewritten" in said and scene.agent_files() == before
     scene.cli.ok("restore", scene.first, "--code-only")
-    assert scene.read("a") == "1" and scene.picture() == before
+    assert scene.read("a") == "1" and scene.agent_files() == before
     scene.cli.ok("undo-restore")
-    assert scene.read("a") == "3" and scene.picture() == before
+    assert scene.read("a") == "3" and scene.agent_files() == before
 
 
 def test_killed_while_finishing_it_still_knows_its_place(scene: Scene,
@@ -173,13 +173,13 @@ def test_killed_around_the_cut_in_place_it_is_cut_once(
 
 def test_a_killed_undo_that_is_finished_leaves_the_conversation_alone(
         scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = scene.picture()
+    before = scene.agent_files()
     killed(scene, monkeypatch, StagedRestore, "run", "undo")
     assert "To finish it: rewind undo" in scene.cli.ok("list").err
     scene.cli.ok("restore", scene.second)
-    assert scene.read("a") == "2" and scene.picture() == before
+    assert scene.read("a") == "2" and scene.agent_files() == before
     scene.cli.ok("undo-restore")
-    assert scene.read("a") == "3" and scene.picture() == before
+    assert scene.read("a") == "3" and scene.agent_files() == before
 
 
 def test_a_killed_redo_is_finished_by_another_one(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:

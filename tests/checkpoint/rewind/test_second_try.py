@@ -160,7 +160,7 @@ def test_a_transcript_that_a_failed_undo_restore_had_put_back_is_cut_again_with_
         cli: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     scene = went_back(cli)
     whole = scene.path.read_bytes()
-    scene.rest()
+    scene.make_old()
     scene.controller().rewind_back(2, both=True, in_place=True, force=True)
     cut = scene.path.read_bytes()
     assert cut != whole and scene.read("a") == "1"

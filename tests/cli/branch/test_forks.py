@@ -177,11 +177,11 @@ def test_a_name_that_is_none_is_refused(scene: Scene) -> None:
 
 def test_promote_marks_it_and_folds_its_parent_away(scene: Scene) -> None:
     made = fork(scene)
-    before = scene.picture()
+    before = scene.agent_files()
     scene.cli.ok("forks", "promote", made.stem)
     found = {s["session_id"]: s for s in scene.cli.json("sessions", "list")["sessions"]}
     assert found[made.stem]["promoted"] is True and found[scene.session]["archived"] is True
-    assert found[scene.session]["madeByRewind"] is False and scene.picture() == before
+    assert found[scene.session]["madeByRewind"] is False and scene.agent_files() == before
     scene.cli.fails(1, "forks", "delete", scene.session)
 
 
@@ -223,18 +223,18 @@ def test_droids_settings_go_and_come_with_it(cli: InProcess) -> None:
 
 def test_what_rewind_did_not_make_is_not_deleted_nor_anything_named_with_it(scene: Scene) -> None:
     own, other = fork(scene), native(scene)
-    before = scene.picture()
+    before = scene.agent_files()
     for names in ([other.stem], [scene.session], [own.stem, other.stem]):
         scene.cli.fails(1, "forks", "delete", *names, hint="agent itself")
-    assert scene.picture() == before
+    assert scene.agent_files() == before
 
 
 def test_an_open_one_is_not_deleted(scene: Scene) -> None:
     one, two = fork(scene), fork(scene, "2")
     client_is_running(scene.cli.home, two.stem)
-    before = scene.picture()
+    before = scene.agent_files()
     scene.cli.fails(13, "forks", "delete", one.stem, two.stem, hint="Close it")
-    assert scene.picture() == before
+    assert scene.agent_files() == before
 
 
 def test_a_name_twice_is_deleted_once(scene: Scene) -> None:
@@ -257,11 +257,11 @@ def test_undelete_of_what_is_not_in_the_trash_is_told(scene: Scene) -> None:
 
 def test_a_dry_run_changes_nothing(scene: Scene) -> None:
     made = fork(scene)
-    before = scene.picture(), (scene.cli.state / "branches.json").read_text()
+    before = scene.agent_files(), (scene.cli.state / "branches.json").read_text()
     for action, *extra in (["rename", "x"], ["promote"], ["delete"]):
         found = scene.cli.json("forks", action, made.stem, *extra, "--dry-run")
         assert found == {"action": action, "dryRun": True, "sessions": [made.stem]}
-    assert (scene.picture(), (scene.cli.state / "branches.json").read_text()) == before
+    assert (scene.agent_files(), (scene.cli.state / "branches.json").read_text()) == before
 
 
 def test_too_few_or_too_many_names_are_a_usage_error(scene: Scene) -> None:

@@ -80,7 +80,7 @@ def test_json_on_stdout_is_all_there_is_on_it(scene: Scene) -> None:
 
 
 def test_a_dry_run_touches_nothing(scene: Scene) -> None:
-    before = scene.picture(), tree_state(scene.cli.project), len(scene.records())
+    before = scene.agent_files(), tree_state(scene.cli.project), len(scene.records())
     for extra in ([], ["--both"], ["--in-place"]):
         result = scene.cli.ok("back", "--dry-run", *extra)
         assert "three" in result.err and scene.session in result.out
@@ -88,7 +88,7 @@ def test_a_dry_run_touches_nothing(scene: Scene) -> None:
         plan = scene.cli.json("back", "--dry-run", *extra)
         assert plan["dryRun"] is True and plan["fork"] is None
         assert plan["code"]["checkpoint"] and plan["code"]["written"]
-    assert (scene.picture(), tree_state(scene.cli.project), len(scene.records())) == before
+    assert (scene.agent_files(), tree_state(scene.cli.project), len(scene.records())) == before
     assert not (scene.cli.state / "operations.jsonl").exists()
 
 
@@ -112,18 +112,18 @@ def test_control_characters_in_a_prompt_do_not_reach_the_terminal(scene: Scene) 
 # errors
 
 def test_a_number_below_one_or_none_at_all_is_a_usage_error(scene: Scene) -> None:
-    before = scene.picture()
+    before = scene.agent_files()
     for args in (["0"], ["-1"], ["-99999999999999999999"], ["x"], ["1.5"], ["1", "2"], ["--both=x"]):
         assert scene.cli.run("back", *args).code == 2, args
     assert scene.cli.fails_with_json(2, "back", "0")["code"] == "usage-error"
-    assert scene.picture() == before
+    assert scene.agent_files() == before
 
 
 def test_not_enough_prompts_is_told_with_their_number(scene: Scene) -> None:
-    before = scene.picture()
+    before = scene.agent_files()
     assert "3" in scene.cli.fails(12, "back", "4")
     assert scene.cli.fails_with_json(12, "back", "99")["code"] == "not-enough-prompts"
-    assert scene.picture() == before
+    assert scene.agent_files() == before
 
 
 def test_no_transcript_at_all_is_told(cli: InProcess) -> None:
@@ -135,10 +135,10 @@ def test_no_transcript_at_all_is_told(cli: InProcess) -> None:
 
 
 def test_a_session_that_cannot_be_one_is_told(scene: Scene) -> None:
-    before = scene.picture()
+    before = scene.agent_files()
     for name in ("../../x", "a b", "a\0b", "x" * 300, "x" * 5000 + ".jsonl"):
         assert scene.cli.run("back", "--session", name).code in (2, 12), name
-    assert scene.picture() == before
+    assert scene.agent_files() == before
 
 
 def test_an_unreadable_transcript_is_told(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,10 +265,10 @@ def test_a_fork_that_was_just_made_does_not_become_the_session_to_go_back_in(sce
 @pytest.mark.parametrize("extra", [[], ["--both"]])
 def test_in_place_is_refused_while_the_client_is_in_it(scene: Scene, extra: list[str]) -> None:
     client_is_running(scene.cli.home, scene.session)
-    before = scene.picture(), tree_state(scene.cli.project), len(scene.records())
+    before = scene.agent_files(), tree_state(scene.cli.project), len(scene.records())
     scene.cli.fails(13, "back", "--in-place", *extra, hint="--force")
     assert scene.cli.fails_with_json(13, "back", "--in-place", *extra)["code"] == "session-in-use"
-    assert (scene.picture(), tree_state(scene.cli.project), len(scene.records())) == before
+    assert (scene.agent_files(), tree_state(scene.cli.project), len(scene.records())) == before
     assert not (scene.cli.state / "transcript-backup").exists()
     assert not (scene.cli.state / "operations.jsonl").exists()
     scene.cli.ok("back", "--in-place", "--force", *extra)
@@ -293,7 +293,7 @@ def test_droids_transcript_written_just_now_counts_as_open(cli: InProcess) -> No
     before = scene.path.read_bytes()
     scene.cli.fails(13, "back", "--in-place")
     assert scene.path.read_bytes() == before
-    scene.rest()
+    scene.make_old()
     scene.cli.ok("back", "--in-place")
     assert prompts_of("droid", scene.path) == ["one"]
 

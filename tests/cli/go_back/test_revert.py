@@ -43,7 +43,7 @@ def scene(cli: InProcess) -> Edited:
 def unchanged(scene: Edited) -> tuple[Any, ...]:
     """Everything that a command which did nothing leaves alone."""
     log = scene.cli.state / "operations.jsonl"
-    return (tree_state(scene.cli.project), scene.picture(), scene.cli.names(backups=True),
+    return (tree_state(scene.cli.project), scene.agent_files(), scene.cli.names(backups=True),
             log.read_bytes() if log.exists() else b"")
 
 
@@ -54,14 +54,14 @@ def conflicts(data: dict[str, Any]) -> dict[str, str]:
 # taking back
 
 def test_a_turn_is_taken_back_and_everything_later_stays(scene: Edited) -> None:
-    chats = scene.picture()
+    chats = scene.agent_files()
     result = scene.cli.ok("revert", "t2")
     assert scene.read("a") == LINES.replace("line 25\n", "fixed 25\n")
     assert scene.read("cache") is None
     assert 'Reverted turn 2, "Add a cache"' in result.out
     assert "I reverted your change to a.txt, cache.txt" in result.err
     assert "To undo: rewind undo-restore" in result.err
-    assert scene.picture() == chats  # the conversation stays as it is
+    assert scene.agent_files() == chats  # the conversation stays as it is
 
 
 def test_the_last_turn_is_taken_back_although_it_has_no_end_yet(scene: Edited) -> None:

@@ -37,28 +37,28 @@ def test_the_typed_word_cuts_the_transcript_and_leaves_the_code(scene: Scene,
 
 
 def test_anything_else_changes_nothing(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = scene.picture()
+    before = scene.agent_files()
     for text in ("", "\n", "rewrite\n", "yes\n", "REWRITE it\n"):
         typed(monkeypatch, text)
         scene.cli.fails(1, "rewrite-chat", scene.first, hint="REWRITE")
-    assert scene.picture() == before and not (scene.cli.state / "transcript-backup").exists()
+    assert scene.agent_files() == before and not (scene.cli.state / "transcript-backup").exists()
 
 
 def test_an_open_session_is_refused(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     client_is_running(scene.cli.home, scene.session)
-    before = scene.picture()
+    before = scene.agent_files()
     typed(monkeypatch, "REWRITE\n")
     scene.cli.fails(13, "rewrite-chat", scene.first)
-    assert scene.picture() == before
+    assert scene.agent_files() == before
     typed(monkeypatch, "REWRITE\n")
     scene.cli.ok("rewrite-chat", scene.first, "--force")
 
 
 def test_a_dry_run_asks_nothing_and_changes_nothing(scene: Scene) -> None:
-    before = scene.picture()
+    before = scene.agent_files()
     assert scene.cli.json("rewrite-chat", scene.first, "--dry-run")["dryRun"] is True
     assert scene.first in scene.cli.ok("rewrite-chat", scene.first, "--dry-run").out
-    assert scene.picture() == before
+    assert scene.agent_files() == before
 
 
 def test_a_checkpoint_without_a_conversation_is_told(cli: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:

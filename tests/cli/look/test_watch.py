@@ -112,7 +112,7 @@ def test_a_checkpoint_that_is_being_made_waits(scene: Scene, watcher: Watcher) -
 
 def test_a_look_at_rest_opens_no_transcript(scene: Scene, watcher: Watcher,
                                             monkeypatch: pytest.MonkeyPatch) -> None:
-    scene.rest()
+    scene.make_old()
     monkeypatch.setattr("rewind.transcript.find.open_transcript", lambda path: pytest.fail("opened"))
     assert list(watcher.look()) == [] and os.path.exists(scene.path)
 

@@ -1,4 +1,4 @@
-// Puts the page together: the bar, the tree, one view, and what the server pushes.
+// Assembles the page: the bar, the tree, one view, and what the server pushes.
 
 import {h, fill} from './core/element.js';
 import {api, wire} from './core/api.js';
@@ -40,10 +40,10 @@ const VIEWS = {
   graph: GraphView,
   compare: CompareView,
 };
-const PLACES = ['turn', 'name', 'words', 'point', 'path']; // within a view, which goes there itself
+const PLACES = ['turn', 'name', 'words', 'point', 'path']; // places within a view, which goes there itself
 
 function show(byHand, hash = location.hash) {
-  if (!state.loaded && !state.error) return; // `start` shows what the address says by then
+  if (!state.loaded && !state.error) return; // `start` will show the view of the current address
   const route = current(hash);
   const key = JSON.stringify(route, (name, value) => (PLACES.includes(name) ? undefined : value));
   if (key === shown) {
@@ -63,13 +63,13 @@ function show(byHand, hash = location.hash) {
   keysWhenReady(view);
 }
 
-/** Keys that were pressed too early reach the view once it has read what they are about. */
+/** Keys that were pressed too early reach the view when it has read what they need. */
 async function keysWhenReady(made) {
   await made.ready;
   if (made === view) replay();
 }
 
-// what the server says by itself
+// what the server pushes
 
 const readSessions = afterPause(() => state.loadSessions(), 150);
 const readProject = afterPause(() => state.loadProject(), 150);
@@ -102,11 +102,11 @@ wire.addEventListener('up', event => {
 });
 wire.addEventListener('down', () => {
   top.setUp(false);
-  // A blink of the connection is not worth a banner.
+  // A very short interruption needs no banner.
   if (wire.tries > 1) showOffline();
 });
 
-/** Gone, or there again with another key: the truth, and the command that helps. */
+/** Says whether the server is gone or has another key now, and which command helps. */
 async function showOffline() {
   let refused = false;
   try {
@@ -133,16 +133,16 @@ const LOCKED_OUT = [
 const UNREACHED = [
   'The Rewind server cannot be reached. ',
   'What you see may be old. Start it again with ',
-  ': the page goes on by itself.',
+  '. The page then reconnects by itself.',
 ];
 
-/** Pushes begin with the connection: what changed before it is read again. */
+/** Pushes begin with the connection, so what changed before is read again. */
 async function catchUp(again) {
   const shownNow = view;
   const before = state.get(shownNow?.id);
   await Promise.all([state.loadProject(), state.loadSessions()]);
   const after = state.get(shownNow?.id);
-  // A view that was opened since has read its turns since.
+  // A view that was opened meanwhile has read its turns already.
   if (after && shownNow === view && (again || after.bytes !== before?.bytes)) view.turnsAdded(after.turns);
   if (!again) return;
   if (view instanceof CheckpointsView) view.reload();
@@ -171,7 +171,7 @@ state.addEventListener('project', () => {
 });
 
 document.addEventListener('rewind:refused', event => say(event.detail, {kind: 'info'}));
-// The event's own address: the place may have been replaced since by the turn that scrolled into view.
+// Use the event's address, because a turn that scrolled into view may have replaced the current one since.
 window.addEventListener('hashchange', event =>
   show(true, event.newURL ? new URL(event.newURL).hash : location.hash),
 );
@@ -187,11 +187,11 @@ listen(() => view, {
 });
 
 document.querySelector('.skip').addEventListener('click', event => {
-  event.preventDefault(); // the part of an address behind # is where one is
+  event.preventDefault(); // the part of the address after # names the view
   main.focus();
 });
 
-/** Pushes begin with the connection, so everything is read once it stands, or cannot be made. */
+/** Resolves when there is a connection, or when there cannot be one. Pushes begin with it, so read after it. */
 function connected() {
   return new Promise(resolve => {
     wire.addEventListener('up', resolve, {once: true});

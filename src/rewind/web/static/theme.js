@@ -1,4 +1,4 @@
-// The theme, set before the first paint: the chosen one, or the system's. Not a module: modules run after it.
+// Sets the theme before the first paint: the chosen one, or the system's. A module would run too late.
 (function () {
   const KEY = 'rewind.theme';
   const order = ['auto', 'light', 'dark'];
@@ -26,7 +26,7 @@
       try {
         localStorage.setItem(KEY, chosen);
       } catch (_) {
-        /* lasts for this page only */
+        /* the choice is kept only for this page */
       }
       apply();
       return chosen;

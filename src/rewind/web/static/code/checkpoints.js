@@ -1,5 +1,5 @@
-// The history of the project: a row for each turn, each edit by hand, each checkpoint and each operation; or
-// every checkpoint by itself. A row opens what it changed.
+// The history of the project: a row for each turn, each edit by hand, each checkpoint and each operation, or
+// a row for every checkpoint. A row opens what it changed.
 
 import {h, fill, inPlace, listOf, set, setCurrent} from '../core/element.js';
 import {icon} from '../parts/icons.js';
@@ -87,7 +87,7 @@ export class CheckpointsView extends View {
     if (!this.ended) this.reload();
   }
 
-  /** {points, total, waiting}; `after` is the last point that is there already. */
+  /** {points, total, waiting}. `after` is the last point that is shown already. */
   async read({after = null, count = PAGE, upto = undefined} = {}) {
     if (this.kind === 'every') {
       const page = await api.checkpoints(after?.checkpoint.sequence, count, upto);
@@ -108,7 +108,7 @@ export class CheckpointsView extends View {
     try {
       let page = await this.read({upto: this.name || undefined});
       if (this.name && !page.points.some(point => point.names.includes(this.name))) {
-        this.kind = this.select.value = 'every'; // a backup is in no row
+        this.kind = this.select.value = 'every'; // a backup has no row in the history
         page = await this.read({upto: this.name});
       }
       if (this.ended) return;
@@ -212,9 +212,9 @@ export class CheckpointsView extends View {
     }
   }
 
-  // one of them
+  // the selected point
 
-  /** By its key, or by the name of a checkpoint in it. */
+  /** Find a point by its key, or by the name of a checkpoint in it. */
   find(wanted) {
     return (
       this.points.find(point => point.key === wanted) ||

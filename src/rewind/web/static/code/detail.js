@@ -1,6 +1,6 @@
 // One point of the timeline: what it changed, how it differs from another, and restoring all or some of it.
 
-import {h, fill, freshId, put} from '../core/element.js';
+import {h, fill, freshId, setMember} from '../core/element.js';
 import {icon} from '../parts/icons.js';
 import {api} from '../core/api.js';
 import {state} from '../core/state.js';
@@ -14,7 +14,7 @@ import {emptyState, loadingState, showError} from '../parts/states.js';
 const MOST_CHOICES = 200;
 
 export class PointDetail {
-  /** `others()` are the points it may be compared with; `changed()` is called after a restore. */
+  /** `others()` returns the points to compare with. `changed()` is called after a restore. */
   constructor(point, others, changed) {
     Object.assign(this, {point, others, changed, chosen: new Set()});
     this.target = point.from && point.name ? 'previous' : 'now';
@@ -35,7 +35,7 @@ export class PointDetail {
     this.load();
   }
 
-  /** Where there are two, going back leads to before. */
+  /** The checkpoint to restore. If there is one before and one after, it is the one before. */
   get restored() {
     return this.point.before || this.point.name;
   }
@@ -92,14 +92,14 @@ export class PointDetail {
     return h('div.target', h('label', {for: id}, 'Compare with'), select, this.review);
   }
 
-  /** [from, to]: what came of the first is what is shown. */
+  /** [from, to]: the shown difference leads from the first to the second. */
   ends() {
     const {from, name} = this.point;
     if (this.target === 'previous') return [from, name];
     return [name || from, this.target];
   }
 
-  /** `again`: what is shown stays unless it has changed, for someone may be reading it. */
+  /** With `again`, the shown files stay unless they have changed, because someone may be reading them. */
   async load(again = false) {
     const {target} = this;
     const [from, end] = this.ends();
@@ -148,7 +148,7 @@ export class PointDetail {
       type: 'checkbox',
       'aria-label': `Restore ${file.path}`,
       onchange: event => {
-        put(this.chosen, file.path, event.target.checked);
+        setMember(this.chosen, file.path, event.target.checked);
         this.renderRestore();
       },
     });
@@ -161,7 +161,7 @@ export class PointDetail {
     this.restore.disabled = !this.restored;
   }
 
-  /** Files that are chosen differ from what the point left, so that is where they come from. */
+  /** Selected files differ from the state after the point, so they are restored from that state. */
   openRestore() {
     const name = this.chosen.size ? this.point.name || this.point.from : this.restored;
     if (name) openRestore({name, description: this.point.title}, [...this.chosen], () => this.done());
@@ -185,7 +185,7 @@ export class PointDetail {
     this.changed();
   }
 
-  /** Files may have changed: what is compared with now is read again, unless someone is choosing. */
+  /** Files may have changed. Read a comparison with the files now again, unless someone is selecting files. */
   refresh() {
     if (this.target === 'now' && !this.chosen.size) this.load(true);
   }
@@ -206,7 +206,7 @@ const TRIGGERS = {
   restore: 'a restore',
 };
 
-/** What caused it: an event, and the prompt that came with it. */
+/** What caused the checkpoint: an event, and its prompt. */
 function triggerWords(trigger) {
   const event = typeof trigger === 'string' ? trigger : trigger?.event;
   if (!event) return null;

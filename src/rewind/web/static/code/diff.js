@@ -11,7 +11,7 @@ import {plural, visible} from '../core/format.js';
 const MOST_FILES = 1000;
 const LETTERS = {added: 'A', modified: 'M', deleted: 'D'};
 
-/** {added, modified, deleted} as one list in order of path. */
+/** {added, modified, deleted} as one list, sorted by path. */
 export function filesOf(diff) {
   return ['added', 'modified', 'deleted']
     .flatMap(status => (diff[status] || []).map(path => ({path, status})))
@@ -35,7 +35,7 @@ export function counts(added, removed) {
   );
 }
 
-/** A long path keeps its end, which says more than its beginning. */
+/** If a path is too long, its beginning is cut, because the end says more. */
 export function pathText(path) {
   const cut = path.lastIndexOf('/') + 1;
   return h(
@@ -46,7 +46,7 @@ export function pathText(path) {
   );
 }
 
-/** Files that differ between two states; a press on one unfolds it. `before` makes what stands before it. */
+/** Files that differ between two states. A press unfolds one. `before` makes the element before a file. */
 export function fileList(files, from, target, before = () => null) {
   return h(
     'ul.files',
@@ -72,7 +72,7 @@ export function fileList(files, from, target, before = () => null) {
   );
 }
 
-/** A dialog with the lines of one file that differ: `ends` says between what, `read()` finds them. */
+/** A dialog with the lines of a file that differ. `ends` names the two states, and `read()` finds the lines. */
 export function openLines(path, ends, read) {
   const {body} = openModal(path, {wide: true, kind: 'diff-dialog', leave: 'Close'});
   const place = h('div');

@@ -1,5 +1,5 @@
-// The one door through which HTML of the server comes into the page. What passes is made anew, node by node,
-// of the few kinds that our own renderer makes: anything else is text, or nothing.
+// The only way in which HTML from the server gets into the page. Allowed elements, which are those that the
+// server's renderer makes, are created again one by one. Of anything else, only the text remains, or nothing.
 
 const TAGS = new Set(
   (
@@ -12,12 +12,12 @@ const PLAIN = new Set(['title', 'start', 'tabindex', 'role', 'aria-label']);
 const CLASS = /^[\w -]{1,80}$/;
 const LINK = /^(https?:\/\/|mailto:)/i;
 
-// Browsers that know trusted types refuse every other way to parse HTML: see the server's policy.
+// Because of the server's policy, browsers with trusted types refuse every other way to parse HTML.
 const policy = globalThis.trustedTypes?.createPolicy('rewind', {createHTML: text => text});
 
-/** A fragment with what may pass. The parser that reads it runs nothing and fetches nothing. */
+/** A fragment with the allowed elements. The parser runs no scripts and fetches nothing. */
 export function fromServer(html) {
-  const text = `<body>${html ?? ''}`; // without it the parser would drop the blanks at the beginning
+  const text = `<body>${html ?? ''}`; // without <body>, the parser would drop blanks at the beginning
   const parsed = new DOMParser().parseFromString(policy ? policy.createHTML(text) : text, 'text/html');
   const found = document.createDocumentFragment();
   for (const node of parsed.body.childNodes) pass(node, found);

@@ -1,4 +1,4 @@
-// A difference line by line, of rows that the server made: unified or side by side, what is the same folded.
+// A difference line by line, from rows that the server made: unified or side by side, with equal lines folded.
 
 import {h} from '../core/element.js';
 import {icon} from '../parts/icons.js';
@@ -6,11 +6,11 @@ import {plural} from '../core/format.js';
 import {fromServer} from './door.js';
 
 const CONTEXT = 3;
-const FOLDED = 10; // lines that are the same, from which on they are folded
+const FOLDED = 10; // this many equal lines are folded
 
 /**
- * rows: [kind, number before, number after, html]. `before` makes what stands above a row that begins a hunk:
- * hunks are [{id, row}].
+ * rows: [kind, number before, number after, html]. `before` makes the element above the first row of a hunk.
+ * hunks: [{id, row}].
  */
 export function linesView(rows, options = {}) {
   const {split = false, label = 'Changes, line by line', hunks = [], before = null} = options;
@@ -22,8 +22,8 @@ export function linesView(rows, options = {}) {
   return node;
 }
 
-/** What bringing a hunk back does to the lines of now: what came goes, what went comes. */
-export function broughtBack(rows, hunks, id) {
+/** The effect of bringing a hunk back on the current lines: added lines are removed, removed ones added. */
+export function reversedHunk(rows, hunks, id) {
   const at = hunks.findIndex(hunk => hunk.id === id);
   const end = hunks[at + 1]?.row ?? rows.length;
   const turned = {add: 'del', del: 'add'};
@@ -31,26 +31,26 @@ export function broughtBack(rows, hunks, id) {
     .slice(Math.max(0, hunks[at].row - CONTEXT), end)
     .map(([kind, before, after, html]) => [turned[kind] || kind, after, before, html]);
   const near = n => found.slice(Math.max(0, n - CONTEXT), n + CONTEXT + 1).some(isChange);
-  return goingFirst(found.filter((row, n) => isChange(row) || near(n)));
+  return removedFirst(found.filter((row, n) => isChange(row) || near(n)));
 }
 
 function isChange([kind]) {
   return kind === 'add' || kind === 'del';
 }
 
-/** In each change, what goes stands above what comes. */
-function goingFirst(rows) {
+/** In each change, removed lines come before added ones. */
+function removedFirst(rows) {
   const found = [];
-  let came = [];
+  const added = [];
   for (const row of rows) {
-    if (row[0] === 'add') came.push(row);
+    if (row[0] === 'add') added.push(row);
     else if (row[0] === 'del') found.push(row);
-    else found.push(...came.splice(0), row);
+    else found.push(...added.splice(0), row);
   }
-  return [...found, ...came];
+  return [...found, ...added];
 }
 
-/** Runs of what is the same, with a few lines kept at the changes. */
+/** Parts to show and parts to fold. A few equal lines around each change are shown. */
 function parts(rows) {
   const found = [];
   let at = 0;
@@ -93,14 +93,15 @@ function draw(rows, {split, above}) {
 function line([kind, before, after, html]) {
   if (kind === 'gap') return h('div.line.gap', '…');
   const sign = {add: '+', del: '-'}[kind] || ' ';
-  return h(`div.line.${kind}`, no(before), no(after), h('span.sign', sign), h('span.text', fromServer(html)));
+  const numbers = [lineNumber(before), lineNumber(after)];
+  return h(`div.line.${kind}`, numbers, h('span.sign', sign), h('span.text', fromServer(html)));
 }
 
-function no(value) {
+function lineNumber(value) {
   return h('span.no', {'aria-hidden': 'true'}, value ? String(value) : '');
 }
 
-/** What went stands beside what came. */
+/** Pairs for two columns: removed lines beside added ones. */
 function pairs(rows) {
   const found = [];
   for (let at = 0; at < rows.length;) {
@@ -126,5 +127,6 @@ function pairLine(before, after) {
 function half(row, which) {
   if (!row) return h('div.line.none');
   const sign = {add: '+', del: '-'}[row[0]] || ' ';
-  return h(`div.line.${row[0]}`, no(row[which]), h('span.sign', sign), h('span.text', fromServer(row[3])));
+  const text = h('span.text', fromServer(row[3]));
+  return h(`div.line.${row[0]}`, lineNumber(row[which]), h('span.sign', sign), text);
 }

@@ -1,5 +1,5 @@
-// What the timeline shows: a row of the history (a turn, an edit, a checkpoint by hand, an operation) or, one
-// by one, every checkpoint. Both become the same kind of point.
+// What the timeline shows: rows of the history (a turn, an edit, a checkpoint by hand, an operation), or every
+// checkpoint. Both become points with the same fields.
 
 import {oneLine} from '../core/format.js';
 
@@ -15,8 +15,8 @@ export const KINDS = {
 };
 
 /**
- * {key, kind, title, at, changes, from, name, before, names, ...}: `from` to `name` is what it changed,
- * `name` what can be restored, `before` what was there before it, where that is a choice of its own.
+ * {key, kind, title, at, changes, from, name, before, names, ...}: its change leads from `from` to `name`.
+ * `name` can be restored. `before` is the state before it, if that can be restored as well.
  */
 export function pointOfRow(row) {
   const between = row.kind === 'turn' || row.kind === 'edit' || row.kind === 'operation';

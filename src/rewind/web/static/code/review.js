@@ -1,4 +1,4 @@
-// All that changed between two points: the files as a tree, and each of them line by line.
+// All changes between two points: the files as a tree, and each file line by line.
 
 import {h, fill, listOf, setCurrent} from '../core/element.js';
 import {icon} from '../parts/icons.js';
@@ -12,7 +12,7 @@ import {openRewind} from '../plans/rewind.js';
 import {openHunk, openRestore} from '../plans/restore.js';
 import {say, sayError} from '../parts/toast.js';
 import {counts, pathText, statusLetter, whyNoLines} from './diff.js';
-import {broughtBack, linesView} from './lines.js';
+import {linesView, reversedHunk} from './lines.js';
 import {View, viewHead} from '../parts/view.js';
 
 const KEY = 'rewind.split';
@@ -160,7 +160,7 @@ export class ReviewView extends View {
     return node;
   }
 
-  /** What the file was at the first point, once its plan was seen. */
+  /** A button that restores the file as it was at the first point, after showing the plan. */
   back(file) {
     if (file.status === 'added' || this.found.from === 'now') return null;
     const {from: name, words} = this.found;
@@ -197,7 +197,7 @@ export class ReviewView extends View {
     );
   }
 
-  /** One change of a file can come back without the others. */
+  /** A button above a hunk, because one hunk of a file can be brought back without the others. */
   hunkBar(section, hunk) {
     const title = `Make these lines as they were ${this.found.words.from} (b)`;
     const about = {'data-hunk': hunk.id, title, onclick: () => this.bringBack(section, hunk.id)};
@@ -208,11 +208,11 @@ export class ReviewView extends View {
     const {from, to: target} = this.found;
     const about = this.route.session ? this.title.toLowerCase() : '';
     openHunk({from, to: target, path: section.file.path, hunk: id, label: about}, this.found.words.from, () =>
-      linesView(broughtBack(section.rows, section.hunks, id), {label: 'Lines that come back'}),
+      linesView(reversedHunk(section.rows, section.hunks, id), {label: 'Lines that come back'}),
     );
   }
 
-  /** The hunk of the change that was gone to last, else the first that is in view. */
+  /** The hunk of the change that was selected last, otherwise the first hunk in view. */
   hunkInView() {
     const top = this.body.getBoundingClientRect().top;
     const at = this.body.querySelector('.at-change')?.getBoundingClientRect().top;
@@ -292,6 +292,6 @@ function remember(on) {
   try {
     localStorage.setItem(KEY, on ? 'yes' : 'no');
   } catch (_) {
-    // it lasts for this page only
+    // the choice is kept only for this page
   }
 }

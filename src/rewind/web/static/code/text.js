@@ -1,15 +1,16 @@
-// Text that the server has rendered: answers, and code in colours.
+// Text that the server has rendered, such as answers and highlighted code.
 
 import {h} from '../core/element.js';
 import {copyButton} from '../parts/copy.js';
 import {fromServer} from './door.js';
 
-/** Markdown; each block of code gets a button to copy it. */
+/** Markdown. Each block of code gets a button to copy it. */
 export function prose(html) {
   const node = h('div.md', fromServer(html));
   for (const head of node.querySelectorAll('.code > .code-head')) {
     head.append(copyButton(() => head.nextElementSibling.textContent, 'Copy this code'));
   }
-  for (const list of node.querySelectorAll('ul, ol')) list.dir = 'auto'; // its marks stand where it begins
+  // The marks of a list must be at the side where its text begins.
+  for (const list of node.querySelectorAll('ul, ol')) list.dir = 'auto';
   return node;
 }

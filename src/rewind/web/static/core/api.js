@@ -1,4 +1,4 @@
-// The server: reads by fetch, actions and pushes by one WebSocket that comes back by itself.
+// The connection to the server. Reads use fetch; actions and pushes use one WebSocket, which reconnects.
 
 class ApiError extends Error {
   constructor({code = 'unknown', message, hint = ''}) {
@@ -42,7 +42,7 @@ async function answerOf(response) {
   try {
     body = await response.json();
   } catch (_) {
-    /* not JSON: said below by the status */
+    /* not JSON: the error below names the status */
   }
   if (response.ok && body) return body;
   if (response.status === 403 && !body?.error) throw new ApiError(NO_KEY);
@@ -91,7 +91,7 @@ export const api = {
   checkpointPlan: (name, path) => get(`/api/checkpoints/${id(name)}/plan`, {path}),
 };
 
-/** Events: `push` (detail: the message), `up`, `down` (detail: milliseconds until the next try). */
+/** Events: `push` (detail: the message), `up` (detail: {again}, whether it was up before), `down`. */
 class Wire extends EventTarget {
   socket = null;
   waiting = new Map();
@@ -105,11 +105,11 @@ class Wire extends EventTarget {
     const socket = new WebSocket(`${scheme}//${location.host}/ws`);
     this.socket = socket;
     socket.addEventListener('open', () => this.opened());
-    socket.addEventListener('message', event => this.heard(event.data));
+    socket.addEventListener('message', event => this.received(event.data));
     socket.addEventListener('close', () => this.closed(socket));
   }
 
-  /** Without a key there is nothing to come back to. */
+  /** Do not reconnect, because this page has no valid key. */
   stop() {
     clearTimeout(this.timer);
     this.stopped = true;
@@ -135,7 +135,7 @@ class Wire extends EventTarget {
     this.wasUp = true;
   }
 
-  heard(data) {
+  received(data) {
     let message;
     try {
       message = JSON.parse(data);
@@ -154,7 +154,7 @@ class Wire extends EventTarget {
 
   closed(socket) {
     if (socket !== this.socket) return;
-    // Whether an unanswered action was done is not known: the lists are read again on return.
+    // It is not known whether an unanswered action was done. The lists are read again after a reconnection.
     for (const {reject} of this.waiting.values()) {
       reject(
         new ApiError({

@@ -2,7 +2,7 @@
 
 const SVG = 'http://www.w3.org/2000/svg';
 
-/** h('button.primary', {onclick: f}, 'Text', node, null); attributes may be left out. */
+/** h('button.primary', {onclick: f}, 'Text', node, null). Attributes may be left out. */
 export function h(spec, ...content) {
   const [tag, ...classes] = spec.split('.');
   const node = document.createElement(tag || 'div');
@@ -41,7 +41,7 @@ export function fill(node, ...children) {
   return add(node, children);
 }
 
-/** A list: `make` says what stands in the place of each item. */
+/** A list. `make` makes the content of each item. */
 export function listOf(spec, items, make) {
   return h(
     spec,
@@ -49,7 +49,7 @@ export function listOf(spec, items, make) {
   );
 }
 
-/** What is shown anew by `change` is scrolled as before, and what has the same `data-key` has the focus. */
+/** Runs `change`, then scrolls as before and puts the focus on the element with the same `data-key`. */
 export function inPlace(host, change) {
   const active = document.activeElement;
   const key = host.contains(active) ? active.dataset.key : undefined;
@@ -60,18 +60,18 @@ export function inPlace(host, change) {
     host.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({preventScroll: true});
 }
 
-/** Where one is in a list. */
+/** Marks the current item of a list. */
 export function setCurrent(node, on) {
   set(node, {'aria-current': on ? 'true' : null});
 }
 
-/** In the set or not. */
-export function put(set, item, on) {
+/** Adds an item to a set or removes it. */
+export function setMember(set, item, on) {
   if (on) set.add(item);
   else set.delete(item);
 }
 
-/** A sentence of ours, in which `this` is code. */
+/** A message of Rewind. Text between backticks becomes code. */
 export function prose(text) {
   return String(text ?? '')
     .split('`')
@@ -85,8 +85,8 @@ export function freshId(prefix) {
 }
 
 /**
- * A button that cannot be used now stays reachable, so that the reason can be read:
- * as its title, as its accessible description, and said aloud when it is pressed.
+ * A button that cannot be used now can still be focused and pressed. The reason is its title and its accessible
+ * description, and a press shows it as a message.
  */
 export function button(spec, {label, reason = null, onclick, ...more}, ...children) {
   const node = h(`button.${spec}`, {'aria-label': label, ...more}, ...children);
@@ -98,7 +98,7 @@ export function button(spec, {label, reason = null, onclick, ...more}, ...childr
   return setReason(node, reason);
 }
 
-/** The same button may be used again later, or no longer: it stays where it is, and keeps the focus. */
+/** Changes whether a button can be used. The element stays, so it keeps the focus. */
 export function setReason(node, reason) {
   return set(node, {'aria-disabled': reason ? 'true' : null, title: reason, 'aria-description': reason});
 }

@@ -68,13 +68,13 @@ export function duration(seconds) {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** Paths within the project need not say where the project is. */
+/** A text in which paths within the project are relative to it. */
 export function inProject(text) {
   const root = state.project?.root;
   return root ? String(text ?? '').replaceAll(`${root}/`, '') : String(text ?? '');
 }
 
-/** What cannot be seen but changes how the rest reads, written out: `\u202e` would turn `gpj.exe` around. */
+/** Replaces invisible characters by their codes: `\u202e` would show `gpj.exe` as `exe.jpg`. */
 export function visible(text) {
   return String(text ?? '').replace(
     /[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu,
@@ -82,7 +82,7 @@ export function visible(text) {
   );
 }
 
-/** One line, cut at a length. */
+/** The text as one line, cut at a length. */
 export function oneLine(text, length = 120) {
   const line = visible(String(text ?? '').replace(/\s+/g, ' ').trim());
   return line.length > length ? `${line.slice(0, length - 1)}…` : line;

@@ -1,4 +1,4 @@
-// Keys for the whole page. A field, a menu or a dialog has its own keys, and keeps them.
+// Keys for the whole page. Fields, menus and dialogs have their own keys, which have priority.
 
 import {go, to} from './route.js';
 import {isModalOpen} from '../parts/modal.js';
@@ -7,18 +7,18 @@ import {openHelp} from '../parts/help.js';
 import {copyResume} from '../plans/panel.js';
 import {openStep} from '../plans/restore.js';
 
-/** What a view's `key(name)` answers while it still reads what the key is about. */
+/** The answer of a view's `key(name)` while it still reads what the key needs. */
 export const LATER = 'later';
 const MOST_EARLY = 40;
-const early = []; // pressed before the view could use them, in their order
+const early = []; // keys that were pressed before the view could use them, in their order
 
-/** `view()` is what is shown; its `key(name)` says whether it used the key. */
+/** `view()` returns the current view. Its `key(name)` says whether it used the key. */
 export function listen(view, {focusTree}) {
   document.addEventListener('keydown', event => {
     if (event.defaultPrevented || isModalOpen() || isMenuOpen()) return;
     if ((!view() || early.length) && keep(event)) return;
     if ((event.ctrlKey || event.metaKey) && event.shiftKey && event.key.toLowerCase() === 'z') {
-      // The browser's redo, where there is something to redo.
+      // In a field, this is the browser's redo.
       if (isField(event.target)) return;
       event.preventDefault();
       view()?.key('r');
@@ -35,7 +35,7 @@ export function listen(view, {focusTree}) {
     else if (!used(view(), event)) return;
     event.preventDefault();
   });
-  // Who points at something has gone on to something else.
+  // A person who uses the pointer is no longer waiting for early keys.
   document.addEventListener('pointerdown', () => early.splice(0), {capture: true});
 }
 
@@ -45,18 +45,18 @@ function used(view, event) {
   return answer;
 }
 
-/** A key that is about the page, not about a field, is kept for the view that is on its way. */
+/** Keeps a key for the view that is still loading, unless the key is for a field. */
 function keep(event) {
   const {key, ctrlKey, metaKey, altKey, shiftKey} = event;
   if (isField(event.target) || ctrlKey || metaKey || altKey) return false;
   if ((key.length > 1 && key !== 'Enter') || early.length >= MOST_EARLY) return false;
-  if (key === 'Enter' && !early.length) return false; // it is about what has the focus
+  if (key === 'Enter' && !early.length) return false; // it is for the element with the focus
   early.push({key, shiftKey});
   event.preventDefault();
   return true;
 }
 
-/** The view has what its keys are about: what was pressed meanwhile is done now, and typed where it goes. */
+/** The view is ready. Sends it the keys that were kept, and types them if the focus is in a field by then. */
 export function replay() {
   for (const {key, shiftKey} of early.splice(0)) {
     const target = document.activeElement || document.body;

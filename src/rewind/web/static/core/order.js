@@ -1,6 +1,6 @@
-// When something is read, and in which order: many wishes in a row are one, and answers cannot overtake.
+// Controls when something is read: many requests in a row become one, and answers stay in order.
 
-/** Asked for while it is read, it is read once more afterwards: the answers cannot overtake each other. */
+/** A request during a reading causes one more reading afterwards, so answers cannot overtake each other. */
 export function oneAtATime(read) {
   let now = null;
   let next = null;
@@ -18,7 +18,7 @@ export function oneAtATime(read) {
   };
 }
 
-/** Asked for many times in a row, it runs once: a while after the last time. */
+/** Many calls in a row cause one run, some time after the last call. */
 export function afterPause(run, wait) {
   let timer;
   return () => {

@@ -1,11 +1,11 @@
-// Shows something anew and leaves alone what looks the same.
+// Draws something again, but keeps the nodes that look the same.
 //
-// The page changes by itself while people use it. A node that is made again under the pointer loses the press
-// that has begun on it, and the text that was selected in it.
+// The page changes while people use it. If a node is replaced under the pointer, a press that has begun on it
+// is lost, and so is selected text in it.
 
 const looks = new WeakMap(); // node -> how it looked when it was made
 
-/** Like `fill`. Nodes with the same `data-part` are the same thing: only the children that differ change. */
+/** Like `fill`. If nodes have the same `data-part`, only the children that differ are replaced. */
 export function renew(host, ...children) {
   const old = [...host.childNodes];
   const next = children
@@ -18,7 +18,7 @@ export function renew(host, ...children) {
   });
 }
 
-/** `node` takes the place of `old`, which has the same part; returns what is there now. */
+/** Changes `old` to look like `node`, which has the same part. Returns `old`. */
 export function renewNode(old, node) {
   for (const name of old.getAttributeNames()) if (!node.hasAttribute(name)) old.removeAttribute(name);
   for (const {name, value} of node.attributes)
@@ -40,7 +40,7 @@ function kept(node, old) {
   return renewNode(found, node);
 }
 
-/** For a node that shows its content only later: as an attribute, this makes that part of its looks. */
+/** A digest for an attribute of a node that shows its content later, so that the content counts as its look. */
 export function digest(value) {
   let found = 0;
   for (const character of JSON.stringify(value) ?? '')

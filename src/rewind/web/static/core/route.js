@@ -1,4 +1,4 @@
-// Addresses within the page: they survive a reload, and back and forward work.
+// Addresses within the page, so that a reload and the browser's back and forward work.
 
 const encode = encodeURIComponent;
 
@@ -43,7 +43,7 @@ export function go(address) {
   else location.hash = address;
 }
 
-/** A change of place that is not worth a step of the back button. */
+/** Changes the address without a new entry for the back button. */
 export function replace(address) {
   history.replaceState(null, '', address);
 }

@@ -1,9 +1,9 @@
-// What the page knows of the project, and the branches of its sessions as a tree.
+// What the page knows about the project, and the tree of its sessions and branches.
 
 import {api} from './api.js';
 import {oneAtATime} from './order.js';
 
-/** Events: `sessions` and `project`, when something of them changed. */
+/** Events: `sessions` and `project`, when they changed. */
 class State extends EventTarget {
   project = null;
   sessions = new Map();
@@ -11,8 +11,8 @@ class State extends EventTarget {
   warnings = [];
   loaded = false;
   error = null;
-  meanwhile = null; // what was heard while the sessions are read
-  leaving = new Set(); // being deleted: the server would say that they are not there
+  meanwhile = null; // changes that were pushed while the sessions are read
+  beingDeleted = new Set(); // do not read these: the server would answer that they do not exist
   loadProject = oneAtATime(() => this.readProject());
   loadSessions = oneAtATime(() => this.readSessions());
 
@@ -47,28 +47,28 @@ class State extends EventTarget {
     this.dispatchEvent(new Event('sessions'));
   }
 
-  /** A session, or what has changed of one that is known. */
+  /** A new session, or changed fields of a known one. */
   update(session) {
     const known = this.sessions.get(session.sessionId);
     if (!known && !('title' in session)) {
       this.loadSessions();
       return;
     }
-    this.heard(() => {
+    this.apply(() => {
       this.sessions.set(session.sessionId, {...known, ...session});
       this.trash = this.trash.filter(t => t.sessionId !== session.sessionId);
     });
   }
 
   forget(ids) {
-    this.heard(() => ids.forEach(sessionId => this.sessions.delete(sessionId)));
+    this.apply(() => ids.forEach(sessionId => this.sessions.delete(sessionId)));
   }
 
   /**
-   * An answer that is on its way may be older than what is heard now, and would undo it. It may be newer,
-   * but then the server says so once more: what is heard comes in order, and the last of it is true.
+   * Applies a pushed change now, and once more after a reading that is in progress, whose answer may be older.
+   * If the answer is newer, the server will push that newer state as well: pushes come in order.
    */
-  heard(change) {
+  apply(change) {
     change();
     this.meanwhile?.push(change);
     this.dispatchEvent(new Event('sessions'));
@@ -82,7 +82,7 @@ class State extends EventTarget {
     return newestFirst([...this.sessions.values()].filter(s => s.parentSessionId === sessionId));
   }
 
-  /** Sessions without a parent here, by what was done last anywhere below them. */
+  /** Sessions without a known parent, sorted by the newest change in them or their branches. */
   roots() {
     const newest = new Map();
     for (const session of this.sessions.values()) {
@@ -98,7 +98,7 @@ class State extends EventTarget {
     return session.parentSessionId ? this.sessions.get(session.parentSessionId) : undefined;
   }
 
-  /** From the root down to the parent. A loop in the records ends the walk. */
+  /** All ancestors from the root to the parent. A loop in the records ends the list. */
   ancestors(session) {
     const found = [];
     const seen = new Set([session.sessionId]);
@@ -110,7 +110,7 @@ class State extends EventTarget {
   }
 }
 
-/** Two that are being worked in would change places every second: they keep the order in which they began. */
+/** The sort key. Sessions with a running turn are sorted by their beginning, so that they do not swap often. */
 function order(session) {
   return session.busy ? `9999 ${session.created}` : String(session.modified);
 }

@@ -1,4 +1,4 @@
-// The lines of a file in runs: beside each run who wrote it, and a link to that turn.
+// The lines of a file in runs. Beside each run are its author and a link to the turn.
 
 import {h} from '../core/element.js';
 import {to} from '../core/route.js';
@@ -32,7 +32,7 @@ function item(run, first, lines) {
   );
 }
 
-/** Also in a plan, where lines are in conflict. */
+/** The author of a run. Plans also use this for lines in conflict. */
 export function authorWords(run) {
   if (run.who === 'git') return {name: `git ${run.commit.slice(0, 7)}`, text: run.summary};
   if (run.who === 'you') return {name: 'You', text: run.saved ? 'between turns' : 'not in a checkpoint yet'};

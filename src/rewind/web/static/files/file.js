@@ -22,7 +22,7 @@ export class FilePane {
     this.node = h('section.file-pane', {'aria-label': 'File'});
   }
 
-  /** `again`: what is shown stays until the new is there, for someone may be reading it. */
+  /** With `again`, the shown lines stay until the new ones are there, because someone may be reading them. */
   show(point, path, again = false) {
     Object.assign(this, {point, path});
     this.turn = (this.turn || 0) + 1;
@@ -84,7 +84,7 @@ export class FilePane {
     this.canBringBack = usable;
   }
 
-  /** Of the point that is shown, or of a row of its history. */
+  /** Opens the plan to restore this file, from the current point or from a row of the file's history. */
   bringBack(name = this.point, words = this.words) {
     if (name === this.point && !this.canBringBack) return;
     openRestore({name, description: `As it was ${words}`}, [this.path], () => this.view.reload());

@@ -5,14 +5,14 @@ import {age, number, plural} from '../core/format.js';
 
 const LEVELS = 4;
 
-/** From cold to hot, compared with the file that changed most; 0 is for what never changed. */
+/** From cold to hot, relative to the file that changed most. 0 means that it never changed. */
 export function heatLevel(changes, most) {
   if (!changes) return 0;
   if (most <= 1) return 1;
   return 1 + Math.round(((LEVELS - 1) * Math.log(Math.min(changes, most))) / Math.log(most));
 }
 
-/** A folder is as hot as the hottest file in it, and its number is that of all changes. */
+/** A folder has the colour of its hottest file, and the number of all changes in it. */
 export function heat(entry, most) {
   if (!entry.changes) return h('span.heat.heat-0');
   const when = entry.last ? `, last ${age(entry.last.createdAt)}` : '';

@@ -1,4 +1,4 @@
-// Every version of one file, newest first: what changed, after which prompt, and the way back to it.
+// Every version of a file, newest first: what changed, after which prompt, and a button to restore it.
 
 import {h} from '../core/element.js';
 import {iconButton} from '../parts/icons.js';
@@ -8,7 +8,7 @@ import {counts, statusLetter} from '../code/diff.js';
 
 const BACK = 'Bring back this version…';
 
-/** `bringBack(checkpoint, words)` opens the plan for one of them. */
+/** `bringBack(checkpoint, words)` opens the plan for a version. */
 export function historyList(found, path, point, bringBack) {
   const versions = found.changes.map(change => version(change, path, point, bringBack));
   return [

@@ -1,6 +1,6 @@
 // The tree of files at a point, folder by folder, with how often each one changed.
 
-import {h, fill, inPlace, put, setCurrent} from '../core/element.js';
+import {h, fill, inPlace, setMember, setCurrent} from '../core/element.js';
 import {icon} from '../parts/icons.js';
 import {api} from '../core/api.js';
 import {afterPause} from '../core/order.js';
@@ -45,7 +45,7 @@ export class FileTree {
     };
   }
 
-  /** The top and every folder that is open; what is shown stays until they are there. */
+  /** Reads the top and every open folder. The shown rows stay until the new ones are there. */
   async load() {
     const turn = (this.turn = (this.turn || 0) + 1);
     if (!this.list.firstChild) fill(this.list, loadingState('Reading the files', 3));
@@ -63,7 +63,7 @@ export class FileTree {
     }
   }
 
-  /** A folder that is open may not be there at another point. */
+  /** null if the folder does not exist at this point. */
   async read(under) {
     try {
       return await api.files(this.query(under));
@@ -148,7 +148,7 @@ export class FileTree {
   }
 
   async toggle(path) {
-    put(this.open, path, !this.open.has(path));
+    setMember(this.open, path, !this.open.has(path));
     if (this.open.has(path) && !this.folders.has(path)) {
       try {
         this.folders.set(path, await api.files(this.query(path)));
@@ -159,13 +159,13 @@ export class FileTree {
     this.draw();
   }
 
-  /** Which file is shown at the right. */
+  /** Marks the file that is shown at the right. */
   mark() {
     for (const row of this.list.querySelectorAll('.tree-row'))
       setCurrent(row, row.dataset.key === this.view.path);
   }
 
-  /** Arrows go from row to row, to the right opens a folder, to the left closes it. */
+  /** Up and down move between rows, right opens a folder, left closes it. */
   move(event) {
     const rows = [...this.list.querySelectorAll('.tree-row:is(a, button)')];
     const at = rows.indexOf(document.activeElement);
@@ -181,7 +181,7 @@ export class FileTree {
   }
 }
 
-/** The folders that lead to a file. */
+/** All folders above a file. */
 function parentsOf(path) {
   const parts = (path || '').split('/').slice(0, -1);
   return parts.map((_, n) => parts.slice(0, n + 1).join('/'));

@@ -1,4 +1,4 @@
-// The files of the project at any point: the tree, and one file with its history and who wrote each line.
+// The files of the project at any point: the tree, and one file with its history and the authors of its lines.
 
 import {h, fill, freshId, inPlace} from '../core/element.js';
 import {icon} from '../parts/icons.js';
@@ -38,7 +38,7 @@ export class FilesView extends View {
     this.ready = this.loadPoints();
   }
 
-  // the header: at which point, and the way to another one
+  // the header: the point, and controls to choose another
 
   drawHead() {
     const row = h(
@@ -85,7 +85,7 @@ export class FilesView extends View {
     return [h('label.visually-hidden', {for: id}, 'Point in time'), select];
   }
 
-  /** One checkpoint further back, or forward; the newest step forward leads to the files of now. */
+  /** One checkpoint back or forward. Forward from the newest checkpoint leads to the files now. */
   step(label, by) {
     const at = this.point === 'now' ? -1 : this.points.findIndex(p => p.name === this.point);
     const known = this.point === 'now' || at >= 0;
@@ -132,7 +132,7 @@ export class FilesView extends View {
     else this.tree.mark();
   }
 
-  /** Something was saved or restored. What is shown of an older point stays as it is. */
+  /** Something was saved or restored. The tree of an older point stays as it is. */
   async reload() {
     const page = await this.readPoints().catch(() => null);
     if (this.ended) return;

@@ -1,4 +1,4 @@
-// Copy to the clipboard, and say whether it was done.
+// Copies to the clipboard, and says whether that worked.
 
 import {h, fill} from '../core/element.js';
 import {icon} from './icons.js';
@@ -18,7 +18,7 @@ export function copyButton(text, label, spec = 'icon-button') {
   return node;
 }
 
-/** Whether it was copied; if not, the page says so. */
+/** Returns whether it was copied. If not, the page shows an error. */
 export async function copyText(text) {
   const done = await copied(text);
   if (!done) say('The browser did not allow copying. Select the text instead.', {kind: 'error'});

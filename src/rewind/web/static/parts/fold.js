@@ -1,9 +1,9 @@
-// What is folded: its content is made when it is first opened.
+// Folded parts, whose content is made when they are first opened.
 
-import {h, put} from '../core/element.js';
+import {h, setMember} from '../core/element.js';
 import {icon} from './icons.js';
 
-/** `content(body)` fills the body; in `folds` it is kept, by `key`, whether this is open. */
+/** `content(body)` fills the body. `folds` holds the keys of the parts that are open. */
 export function folded(spec, summary, body, content, {folds = new Set(), key = '', ...attributes} = {}) {
   const head = h('summary', icon('chevron'), summary);
   const node = h(`details.${spec}`, {open: folds.has(key), ...attributes}, head, body);
@@ -11,7 +11,7 @@ export function folded(spec, summary, body, content, {folds = new Set(), key = '
     if (node.open && !body.firstChild) content(body);
   };
   node.addEventListener('toggle', () => {
-    put(folds, key, node.open);
+    setMember(folds, key, node.open);
     show();
   });
   show();

@@ -1,4 +1,4 @@
-// What the keys do, and the words that the page uses.
+// The help: what the keys do, and the words that the page uses.
 
 import {h} from '../core/element.js';
 import {openModal} from './modal.js';

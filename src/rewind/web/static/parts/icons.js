@@ -68,7 +68,7 @@ const CIRCLES = {
   ],
 };
 
-/** Decoration only: the button around it has the name. */
+/** Only decoration. The button around it has the name. */
 export function icon(name) {
   const drawn = {viewBox: '0 0 16 16', class: `icon icon-${name}`, 'aria-hidden': 'true', focusable: 'false'};
   const paths = (PATHS[name] || []).map(d => svg('path', {d}));
@@ -76,7 +76,7 @@ export function icon(name) {
   return svg('svg', drawn, paths, circles);
 }
 
-/** A button that shows nothing but a drawing, with a name for who cannot see it. */
+/** A button that shows only a drawing, with a name for people who cannot see it. */
 export function iconButton(name, label, onclick, more = {}) {
   return h('button.icon-button', {'aria-label': label, onclick, ...more}, icon(name));
 }

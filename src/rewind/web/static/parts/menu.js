@@ -1,10 +1,10 @@
-// A small menu at a button or at the pointer, driven by arrows as well.
+// A small menu at a button or at the pointer. Arrow keys move in it.
 
 import {h, setReason} from '../core/element.js';
 
 let open = null;
 
-/** items: {label, run, reason?, danger?, keys?, checked?} or null for a line between. */
+/** items: {label, run, reason?, danger?, keys?, checked?}, or null for a separator. */
 export function openMenu(items, {at = null, anchor = null, label = 'Actions'} = {}) {
   closeMenu();
   const before = document.activeElement;

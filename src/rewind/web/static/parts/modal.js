@@ -1,11 +1,11 @@
-// A dialog: focus stays inside it and goes back to where it was; Escape closes it.
+// A dialog. The focus stays inside it and returns to where it was. Escape closes it.
 
 import {h, freshId} from '../core/element.js';
 import {iconButton} from './icons.js';
 
 const FOCUSABLE = 'a[href], :is(button, input, select, textarea):not([disabled]), summary, [tabindex="0"]';
 
-/** `leave` is the label of the button that changes nothing; `closed` resolves with what `close` was given. */
+/** `leave` is the label of the button that changes nothing. `closed` resolves with the argument of `close`. */
 export function openModal(title, {wide = false, kind = '', leave = 'Cancel'} = {}) {
   const before = document.activeElement;
   const titleId = freshId('dialog');
@@ -56,7 +56,7 @@ export function openModal(title, {wide = false, kind = '', leave = 'Cancel'} = {
   return {dialog, body, foot, cancel, close, closed};
 }
 
-/** What scrolls and holds nothing to focus must be reachable itself, else no key leads to its end. */
+/** A part that scrolls and contains nothing to focus gets the focus itself, so that keys can scroll it. */
 function scrollableByKey(body) {
   if (body.scrollHeight > body.clientHeight + 1 && !body.querySelector(FOCUSABLE))
     body.setAttribute('tabindex', '0');
@@ -82,7 +82,7 @@ export function isModalOpen() {
   return document.querySelector('dialog[open]') !== null;
 }
 
-/** A question with one action; resolves with true when it was taken. */
+/** A question with one action. Resolves with true if the person chose it. */
 export function confirm(title, content, label, kind = 'primary') {
   const {body, foot, close, closed} = openModal(title);
   body.append(...content);
@@ -92,7 +92,7 @@ export function confirm(title, content, label, kind = 'primary') {
   return closed;
 }
 
-/** A question for a name; resolves with the text, or null. */
+/** Asks for a name. Resolves with the text, or null. */
 export function askName(title, label, value, action) {
   const {body, foot, close, closed} = openModal(title);
   const id = freshId('name');

@@ -1,4 +1,4 @@
-// Nothing there, not yet there, gone wrong: each with a sentence and the next step.
+// What is shown if something is empty, loading or failed: a sentence and the next step.
 
 import {fill, h, prose} from '../core/element.js';
 import {icon} from './icons.js';
@@ -14,7 +14,7 @@ export function emptyState(title, sentence, ...more) {
   );
 }
 
-/** A state that is all there is on a view: its title is the title of the page. */
+/** A state that fills the whole view. Its title becomes the title of the page. */
 export function asPage(state) {
   const title = state.querySelector('h2');
   title.replaceWith(h('h1', {tabindex: '-1'}, title.textContent));
@@ -44,8 +44,8 @@ export function loadingState(label, rows = 4) {
 }
 
 /**
- * What `read` gives comes to a place, unless it gives nothing. Until then the place says what is read, and if
- * that fails why, with a way to repeat it.
+ * Puts the result of `read` into a place, unless there is none. Until then the place shows the label. If
+ * reading fails, it shows why, with a button to try again.
  */
 export async function readInto(place, label, rows, read) {
   fill(place, loadingState(label, rows));
@@ -58,7 +58,7 @@ export async function readInto(place, label, rows, read) {
 }
 
 export function command(text) {
-  // Where to go is not the point, and on a phone there is no room for it. What is copied is all of it.
+  // The `cd` part is less important, and hidden on a phone. The whole command is copied.
   const [, cd, rest] = /^(cd .*? && )?(.*)$/s.exec(text);
   return h(
     'div.command',
@@ -67,7 +67,7 @@ export function command(text) {
   );
 }
 
-/** What went wrong while something small was read, and the way to try it again. */
+/** An error while reading a small part, with a button to try again. */
 export function errorNotice(error, retry = null) {
   const again = retry && h('button.quiet', {onclick: () => retry()}, 'Try again');
   return notice('error', [h('strong', error.message), ' ', error.hint], ...(again ? [again] : []));

@@ -1,4 +1,4 @@
-// What the checkpoints take: the use of the budget, and what each of the latest added.
+// The space of the checkpoints: how much of the budget is used, and what each of the latest ones added.
 
 import {h, svg} from '../core/element.js';
 import {bytes, number, plural} from '../core/format.js';
@@ -38,7 +38,7 @@ function gauge(share) {
   );
 }
 
-/** One bar for each checkpoint, oldest left. The scale is a root: a small one beside a large one is seen. */
+/** One bar for each checkpoint, oldest left. The scale is a square root, so that small ones stay visible. */
 function added(checkpoints) {
   const shown = checkpoints.slice(0, BARS).reverse();
   if (shown.length < 2) return null;

@@ -1,4 +1,4 @@
-// What came of an action, in the live region: read aloud, seen for a while, perhaps with a way back.
+// Messages about the result of an action. They are read aloud, shown for some seconds, and may have a button.
 
 import {h, prose} from '../core/element.js';
 import {icon, iconButton} from './icons.js';

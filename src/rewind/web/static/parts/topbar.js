@@ -1,4 +1,4 @@
-// The bar at the top: where one is, whether the server is there, theme and help.
+// The bar at the top: the views, undo and redo, the state of the connection, theme and help.
 
 import {h, fill, set} from '../core/element.js';
 import {icon, iconButton} from './icons.js';
@@ -54,7 +54,7 @@ export class TopBar {
     );
   }
 
-  /** Named after what it would take back; without that, it cannot be pressed. */
+  /** Its title says what it would undo or redo. If there is nothing, it is disabled. */
   step(step, label) {
     const about = state.project?.[step === 'undo' ? 'canUndo' : 'canRedo'];
     const title = about ? `${label}: ${about.text}` : `There is nothing to ${step}.`;

@@ -1,11 +1,11 @@
-// What every view has. A view that has something to do at one of these moments says so itself.
+// The base of every view. A view overrides the methods in which it has something to do.
 
 import {h, fill} from '../core/element.js';
 import {to} from '../core/route.js';
 import {icon} from './icons.js';
 import {errorState} from './states.js';
 
-/** `way`: the link to where one came from; `beside`: what is in the row of the title; `more`: below it. */
+/** `way`: the link back; `beside`: elements in the row of the title; `more`: elements below it. */
 export function viewHead(title, {way = null, beside = [], more = null} = {}) {
   return h(
     'header.session-head',
@@ -26,30 +26,30 @@ export class View {
     this.host = host;
   }
 
-  /** What is still being read then is of no use any more. */
+  /** Whether another view is shown. Answers that come later are ignored. */
   get ended() {
     return this.life.signal.aborted;
   }
 
-  /** As long as the view is shown. */
+  /** Listens as long as the view is shown. */
   listen(target, event, run) {
     target.addEventListener(event, run, {signal: this.life.signal});
   }
 
-  /** Whether a key meant something here. */
+  /** Handles a key. Returns whether it was used. */
   key() {
     return false;
   }
 
-  /** The same view, at another place in it. */
+  /** Goes to another place in the same view. */
   goTo() {}
 
-  /** The person came here by a link or a key. */
+  /** Called if a link or a key led here. */
   arrive() {
     this.host.querySelector('h1')?.focus({preventScroll: true});
   }
 
-  /** What was to be read could not be: said below the head, with a button to try again. */
+  /** Shows an error below the head, with a button to try again. */
   fail(error, again, head = null) {
     if (!this.ended) fill(this.host, head, errorState(error, again));
   }

@@ -1,11 +1,11 @@
-// Bringing a fork home: the plan, its conflicts, and the session that goes on here.
+// The dialog that adopts a fork: the plan, its conflicts, and the session that continues here.
 
 import {h} from '../core/element.js';
 import {wire} from '../core/api.js';
 import {state} from '../core/state.js';
 import {pathText} from '../code/diff.js';
 import {codePlan, conflictNotice, planLine, planNotes} from './plan_parts.js';
-import {changes, isSettled, openPlan, said} from './plan_dialog.js';
+import {changes, isSettled, openPlan, showOutcome} from './plan_dialog.js';
 import {openUndo} from './restore.js';
 
 const WAYS = [
@@ -14,7 +14,7 @@ const WAYS = [
   ['markers', 'Write conflict markers', 'Somebody has to resolve them in the file'],
 ];
 
-/** `done` is called once it is done, or undone. */
+/** `done` is called after the fork was adopted, and after an undo. */
 export function openAdopt({name}, done = () => {}) {
   return openPlan({
     title: `Adopt ${name}?`,
@@ -32,7 +32,7 @@ export function openAdopt({name}, done = () => {}) {
       const {note, resume, operation} = answer;
       const undo = operation ? () => openUndo(done) : null;
       await state.loadSessions();
-      await said(`Adopted ${name}`, answer, {note, resume, undo});
+      await showOutcome(`Adopted ${name}`, answer, {note, resume, undo});
       done();
     },
   });

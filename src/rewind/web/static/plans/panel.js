@@ -1,4 +1,5 @@
-// What an action did, until it is closed or the next one is done: the files, the way back, how to go on.
+// The panel after an action: the files, undo and redo, and how to continue. It stays until it is closed or
+// replaced.
 
 import {h, fill, listOf} from '../core/element.js';
 import {state} from '../core/state.js';
@@ -17,12 +18,12 @@ const LISTS = [
   ['remaining', 'not restored'],
 ];
 const host = document.getElementById('panel');
-let toResume = ''; // the command that is shown
+let toResume = ''; // the command that the panel shows
 
 /**
- * `title`: what was done; `answer`: what the server said of files; `resume`: the command to go on with;
- * `prompt`: what was asked and is taken back; `note`: what to tell the agent; `undo`, `redo`: {run} where
- * there is such a way.
+ * `title`: what was done; `answer`: the server's answer about files; `resume`: the command that continues;
+ * `prompt`: the prompt that was taken back; `note`: a text for the agent; `undo`, `redo`: functions, if that is
+ * possible.
  */
 export function showPanel({
   title,
@@ -44,7 +45,7 @@ export function showPanel({
       files ? h('p.panel-files', files) : null,
       answer && LISTS.map(([field, label]) => list(answer, field, label)),
       notes.map(note => h('p.muted', note)),
-      resume ? h('div.panel-part', h('span.label', 'Go on with', h('kbd', 'y')), command(resume)) : null,
+      resume ? h('div.panel-part', h('span.label', 'Continue with', h('kbd', 'y')), command(resume)) : null,
       prompt ? copyPart('The prompt that was taken back', prompt, 'Copy the prompt') : null,
       note ? copyPart('The agent does not know about this. To tell it, paste', note, 'Copy the note') : null,
       undo || redo ? steps(undo, redo) : null,
@@ -61,7 +62,7 @@ function closePanel() {
   document.getElementById('main').focus({preventScroll: true});
 }
 
-/** One key copies the command. */
+/** Copies the command. Returns false if there is none. */
 export function copyResume() {
   if (!toResume) return false;
   copyText(toResume).then(done => done && say('The command is copied.'));
@@ -76,7 +77,7 @@ function fileWords(answer) {
     : 'No file had to change.';
 }
 
-/** Whatever has files in it is a list that unfolds. */
+/** A list of files that unfolds, or null without files. */
 function list(answer, field, label) {
   const total = amount(answer, field);
   const items = answer[field] || [];
@@ -97,7 +98,7 @@ function copyPart(label, text, copy) {
   );
 }
 
-/** The step that would be undone is named: by the time of the press the project may know of another. */
+/** The step that would be undone is named, because by the time of the press it may be another one. */
 function steps(undo, redo) {
   const button = (label, step, about) =>
     step && h('button.outline-button', {onclick: step, title: about?.text}, label);

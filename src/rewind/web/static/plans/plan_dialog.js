@@ -1,4 +1,4 @@
-// The dialog in which a plan is shown and confirmed; where it can be done in several ways, one is chosen.
+// The dialog that shows a plan to confirm. If there are several ways to do it, the person chooses one.
 
 import {h, fill, freshId} from '../core/element.js';
 import {icon} from '../parts/icons.js';
@@ -60,7 +60,7 @@ export function openPlan({
     const wanted = how;
     try {
       const found = await load(wanted);
-      if (wanted !== how) return; // chosen otherwise meanwhile
+      if (wanted !== how) return; // the person has chosen another way meanwhile
       plan = found;
       draw();
     } catch (error) {
@@ -101,7 +101,7 @@ export function openPlan({
   }
 }
 
-/** Shown once there is a conflict; the plan is made anew for what is chosen. */
+/** The ways to settle a conflict. A choice makes a new plan. */
 function settling(ways, legend, choose) {
   const name = freshId('how');
   return h(
@@ -117,8 +117,8 @@ function settling(ways, legend, choose) {
   );
 }
 
-/** The panel names the step that can be undone, so the project is read before it is shown. */
-export async function said(title, answer, more) {
+/** Shows the panel. It names the step that can be undone, so the project is read before. */
+export async function showOutcome(title, answer, more) {
   await state.loadProject();
   showPanel({title, answer, notes: answer.notes || [], ...more});
 }

@@ -9,7 +9,7 @@ import {notice} from '../parts/states.js';
 const SHOWN = 500; // as many as the server lists
 const UNCHANGED = 'No file changes: the files are as they were.';
 
-/** The parts of a plan that speak of code. */
+/** The parts of a plan that are about code. */
 export function codePlan(plan, point = plan.code?.checkpoint) {
   return [
     plan.code ? source(plan.code) : null,
@@ -38,7 +38,7 @@ export function planNotes(plan) {
   ];
 }
 
-/** How many files; the list of them may hold only a part. */
+/** The number of files. The list itself may be shorter. */
 export function amount(plan, field) {
   return plan[`${field}Count`] ?? plan[field]?.length ?? 0;
 }
@@ -52,7 +52,7 @@ function changedSince(plan, point) {
   ]);
 }
 
-/** Every path can be looked at before the plan is confirmed: what is there now, and what would be. */
+/** A path that opens its difference: the file now, and after the plan. */
 function pathItem(path, point) {
   if (!point) return pathText(path);
   const open = typeof point === 'function' ? point : () => openDiff('now', point, path);
@@ -81,7 +81,7 @@ function list(plan, kind, spec, point) {
   );
 }
 
-/** Files in conflict; `item` draws one of them. */
+/** Files in conflict. `item` draws one of them. */
 export function conflictNotice(files, reason, item) {
   return notice('warning', [
     h('strong', `${plural(files.length, 'file is', 'files are')} in conflict, so nothing is written yet. `),
@@ -90,7 +90,7 @@ export function conflictNotice(files, reason, item) {
   ]);
 }
 
-/** What to say when a plan was not carried out; `changed`: because it would be another one now. */
+/** Why a plan was not applied. `changed`: because the plan would now be another one. */
 export function whyRefused(error, changed) {
   return notice(
     'warning',

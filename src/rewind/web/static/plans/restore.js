@@ -1,11 +1,11 @@
-// What is confirmed before files go back: a restore, a hunk, the undo of an operation, or its redo.
+// The dialogs that restore files: from a checkpoint, of a hunk, by undo or by redo.
 
 import {h} from '../core/element.js';
 import {api, wire} from '../core/api.js';
 import {state} from '../core/state.js';
 import {moment, oneLine, plural} from '../core/format.js';
 import {codePlan, planNotes} from './plan_parts.js';
-import {openPlan, said} from './plan_dialog.js';
+import {openPlan, showOutcome} from './plan_dialog.js';
 import {say} from '../parts/toast.js';
 
 export function openRestore(point, paths, done) {
@@ -22,7 +22,7 @@ export function openRestore(point, paths, done) {
     run: stamp =>
       wire.request('restore_checkpoint', {name: point.name, ...(paths.length ? {paths} : {}), stamp}),
     done: answer => {
-      said(`Restored ${what} from a checkpoint`, answer, {undo: () => openUndo(done)});
+      showOutcome(`Restored ${what} from a checkpoint`, answer, {undo: () => openUndo(done)});
       done();
     },
   });
@@ -33,7 +33,7 @@ const WAYS = [
   ['theirs', 'Take the old lines'],
 ];
 
-/** Lines of one file as they were; `preview()` draws them. If they changed since, the person chooses how. */
+/** Restores lines of a file. `preview()` draws them. If they have changed since, the person chooses how. */
 export function openHunk({from, to, path, hunk, label}, when, preview) {
   const asked = how => ({from, to, path, how: how || undefined});
   return openPlan({
@@ -48,13 +48,13 @@ export function openHunk({from, to, path, hunk, label}, when, preview) {
     run: (stamp, how) => wire.request('bring_back', {...asked(how), hunks: [hunk], label, stamp}),
     done: answer => {
       const read = () => state.loadSessions();
-      said('Brought back a hunk', answer, {undo: () => openUndo(read)});
+      showOutcome('Brought back a hunk', answer, {undo: () => openUndo(read)});
       read();
     },
   });
 }
 
-/** Undo the last operation, after its plan was shown. */
+/** Undoes the last operation, after showing its plan. */
 export function openUndo(done) {
   return openPlan({
     title: 'Undo the last operation?',
@@ -64,13 +64,13 @@ export function openUndo(done) {
     parts: filesOf,
     run: stamp => wire.request('undo_restore', {stamp}),
     done: answer => {
-      said('Undone', answer, {redo: answer.canRedo ? () => openRedo(done) : null});
+      showOutcome('Undone', answer, {redo: answer.canRedo ? () => openRedo(done) : null});
       done();
     },
   });
 }
 
-/** Take back the last undo, after its plan was shown. */
+/** Redoes the last undone operation, after showing its plan. */
 export function openRedo(done) {
   return openPlan({
     title: 'Redo?',
@@ -80,13 +80,13 @@ export function openRedo(done) {
     parts: filesOf,
     run: stamp => wire.request('redo', {stamp}),
     done: answer => {
-      said('Done again', answer, {undo: () => openUndo(done)});
+      showOutcome('Redone', answer, {undo: () => openUndo(done)});
       done();
     },
   });
 }
 
-/** By a key or a button of the bar: undo or redo the newest step, if there is one. */
+/** Undo or redo of the newest step, if there is one, by a key or a button of the bar. */
 export function openStep(step) {
   const [about, open] = {
     undo: [state.project?.canUndo, openUndo],
@@ -97,7 +97,7 @@ export function openStep(step) {
     : say(`There is nothing to ${step}.`, {kind: 'info'});
 }
 
-/** The checkpoint is named above; its files can be looked at. */
+/** The files of a plan, without the name of the checkpoint, which is shown above. */
 function filesOf(plan) {
   return [codePlan({...plan, code: null}, plan.code?.checkpoint), planNotes(plan)];
 }

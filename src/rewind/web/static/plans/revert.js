@@ -1,4 +1,4 @@
-// Taking back one turn and nothing else: the plan, conflicts with their lines, and the note for the agent.
+// The dialog that takes back only one turn: the plan, conflicts with their lines, and a note for the agent.
 
 import {h, listOf} from '../core/element.js';
 import {api, wire} from '../core/api.js';
@@ -6,7 +6,7 @@ import {oneLine} from '../core/format.js';
 import {openLines, pathText} from '../code/diff.js';
 import {authorWords} from '../files/blame.js';
 import {codePlan, conflictNotice, planLine, planNotes} from './plan_parts.js';
-import {changes, isSettled, openPlan, said} from './plan_dialog.js';
+import {changes, isSettled, openPlan, showOutcome} from './plan_dialog.js';
 import {openUndo} from './restore.js';
 
 const WAYS = [
@@ -16,7 +16,7 @@ const WAYS = [
 ];
 const SETTLED = {ours: 'kept as it is now', theirs: 'as before the turn', markers: 'gets conflict markers'};
 
-/** `done` is called once it is done. */
+/** `done` is called after the turn was taken back, and after an undo. */
 export function openRevert(session, turn, done = () => {}) {
   const {sessionId} = session;
   const show = (path, how) =>
@@ -45,7 +45,7 @@ export function openRevert(session, turn, done = () => {}) {
       wire.request('revert_turn', {sessionId, turn: turn.turn, stamp, ...(how ? {how} : {})}),
     done: async answer => {
       const undo = answer.operation ? () => openUndo(done) : null;
-      await said(`Took back turn ${turn.turn}`, answer, {note: answer.note, undo});
+      await showOutcome(`Took back turn ${turn.turn}`, answer, {note: answer.note, undo});
       done();
     },
   });
@@ -65,7 +65,7 @@ function conflicts(plan, session) {
   );
 }
 
-/** `own` tells what the turn itself wrote: that is no reason for the conflict. */
+/** `own(run)` says whether the turn itself wrote the lines. These are no reason for the conflict. */
 function clash(one, own) {
   return [
     pathText(one.path),

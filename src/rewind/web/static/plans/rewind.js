@@ -1,4 +1,4 @@
-// The dialog in which a session is rewound: what to bring back, what that does, and the branch's name.
+// The dialog that rewinds a session: what to bring back, the plan, and the branch's name.
 
 import {h, freshId} from '../core/element.js';
 import {api, wire} from '../core/api.js';
@@ -6,12 +6,12 @@ import {state} from '../core/state.js';
 import {go, to} from '../core/route.js';
 import {plural} from '../core/format.js';
 import {codePlan, planLine, planNotes} from './plan_parts.js';
-import {openPlan, said} from './plan_dialog.js';
+import {openPlan, showOutcome} from './plan_dialog.js';
 import {openUndo} from './restore.js';
 
 const NO_CODE = 'No checkpoint was saved at this turn, so only the conversation can go back.';
 
-/** To before a turn, or to after it; `mode` is what is brought back unless the person chooses otherwise. */
+/** Rewinds to before a turn, or to after it. `mode` is chosen at first. */
 export function openRewind(session, turn, {after = false, mode = 'chat'} = {}) {
   const {sessionId} = session;
   const keeps = after ? turn.turn : turn.turn - 1;
@@ -54,7 +54,7 @@ export function openRewind(session, turn, {after = false, mode = 'chat'} = {}) {
       state.loadSessions();
       go(to.session(made.sessionId));
       const undo = () => openUndo(() => state.loadSessions());
-      said(`Rewound to ${where}`, answer, {answer: answer.code, resume: made.resume, prompt, undo});
+      showOutcome(`Rewound to ${where}`, answer, {answer: answer.code, resume: made.resume, prompt, undo});
     },
   });
 }

@@ -1,4 +1,4 @@
-// What can be done to a branch: rename, promote, delete and take that back, fast-forward.
+// Actions on a branch: rename, promote, delete, undelete, fast-forward.
 
 import {h, fill, freshId, listOf} from '../core/element.js';
 import {api, wire} from '../core/api.js';
@@ -65,11 +65,11 @@ export async function deleteBranches(ids) {
     'danger',
   );
   if (!sure) return false;
-  ids.forEach(id => state.leaving.add(id));
+  ids.forEach(id => state.beingDeleted.add(id));
   const done = await act('delete_branches', {sessionIds: ids}, answer =>
     deleted(answer.sessionIds, sessions),
   );
-  ids.forEach(id => state.leaving.delete(id));
+  ids.forEach(id => state.beingDeleted.delete(id));
   return done;
 }
 
@@ -107,7 +107,7 @@ export async function fastForward(session) {
   });
 }
 
-/** {code, stamp}: with the code (of the plan that was seen) or without; null: not at all. */
+/** Resolves with {code, stamp}: whether to restore the code, by the plan that was shown. null if cancelled. */
 function askForward(session, parent) {
   const {body, foot, close, closed} = openModal('Fast-forward to the parent?');
   const box = h('input', {id: freshId('code'), type: 'checkbox', checked: true, onchange: () => look()});
@@ -123,7 +123,7 @@ function askForward(session, parent) {
   if (session.codeRestored) look();
   return closed;
 
-  /** Nothing is brought back that was not shown. */
+  /** Shows the plan for the code, because only a plan that was shown is applied. */
   async function look() {
     place.hidden = !box.checked;
     if (plan || !box.checked) return;

@@ -1,4 +1,4 @@
-// Two branches side by side: what they share, where they part, how each goes on, and how their code differs.
+// Two branches side by side: their common turns, where they part, how each continues, and the code differences.
 
 import {h, fill, listOf} from '../core/element.js';
 import {icon} from '../parts/icons.js';
@@ -106,7 +106,7 @@ export class CompareView extends View {
     );
   }
 
-  /** Side by side needs room: on a phone one side is shown at a time. */
+  /** On a phone there is only room for one side at a time. */
   tabs(found) {
     const tab = side =>
       h(
@@ -165,7 +165,7 @@ export class CompareView extends View {
   }
 }
 
-/** Asks which other session to compare with: near relatives first. */
+/** Asks for the other session to compare with. Near relatives come first. */
 export function chooseOther(session) {
   const others = nearFirst(session);
   if (!others.length)

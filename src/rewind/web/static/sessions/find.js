@@ -1,4 +1,4 @@
-// What was said and which files were touched, in all sessions of the project.
+// Searches texts and changed files in all sessions of the project.
 
 import {h, fill, listOf} from '../core/element.js';
 import {api} from '../core/api.js';
@@ -18,7 +18,7 @@ export class FindView extends View {
     this.load(words);
   }
 
-  /** `again`: what was found so far stays until there is more. */
+  /** With `again`, the matches so far stay until there are more. */
   async load(words, again = false) {
     this.words = words;
     const head = viewHead(`Search for “${oneLine(words, 60)}”`, {way: toSessions()});
@@ -27,7 +27,7 @@ export class FindView extends View {
       const found = await api.find(words);
       if (this.ended || words !== this.words) return;
       const total = found.found.reduce((sum, one) => sum + one.matches.length, 0);
-      const partly = found.complete === false; // the server counts on, and knows more the next time
+      const partly = found.complete === false; // the server continues to search, and finds more the next time
       fill(this.host, head, h('div.finds', total ? this.all(found, total) : partly ? null : this.none()));
       if (partly) {
         this.host.append(loadingState('Looking through older turns', 1));

@@ -1,6 +1,6 @@
-// Forks with a directory of their own: how each is, side by side, brought home, taken away and brought back.
+// Forks with their own directories: their states, and actions to compare, adopt, remove and bring back.
 
-import {h, fill, inPlace, put} from '../core/element.js';
+import {h, fill, inPlace, setMember} from '../core/element.js';
 import {wire} from '../core/api.js';
 import {state} from '../core/state.js';
 import {plural} from '../core/format.js';
@@ -11,7 +11,7 @@ import {say} from '../parts/toast.js';
 import {openAdopt} from '../plans/adopt.js';
 import {act} from './branches.js';
 
-const MOST = 3; // side by side
+const MOST = 3; // forks side by side
 const STATES = {
   idle: 'idle',
   open: 'open in an agent',
@@ -25,12 +25,12 @@ const WHAT_REMOVING_DOES =
   'A checkpoint keeps its files first, and its conversation goes to the trash. You can undo this. ' +
   'A fork with work that no checkpoint can hold is not removed.';
 
-/** The part of the graph view that lists them; `changed` is called when there is something new to read. */
+/** The part of the graph view that lists them. `changed` is called after an action. */
 export class Futures {
   constructor(changed) {
     this.changed = changed;
     this.marked = new Set();
-    this.buttons = new Map(); // they stay, so that a dialog finds the one that opened it again
+    this.buttons = new Map(); // they are kept, so that a dialog can return the focus to the one that opened it
     this.node = h('section.futures', {'aria-labelledby': 'futures-title', hidden: true});
     this.act = h(
       'button.primary',
@@ -60,7 +60,7 @@ export class Futures {
       const head = h('div.futures-head', title, h('span.grow'), compare);
       fill(this.node, head, h('ul.future-list', rows), removed.length ? this.trash() : null);
     });
-    this.tellAct();
+    this.updateCompare();
   }
 
   chosen() {
@@ -68,8 +68,8 @@ export class Futures {
     return marked.length ? marked : this.lanes;
   }
 
-  /** Without a mark all are meant, if that many fit. */
-  tellAct() {
+  /** Without a mark, all are compared, if there are not too many. */
+  updateCompare() {
     const n = this.chosen().length;
     this.act.disabled = n < 2 || n > MOST;
     this.act.title = this.act.disabled ? `Select 2 or ${MOST} forks` : '';
@@ -103,8 +103,8 @@ export class Futures {
   }
 
   mark(name, on) {
-    put(this.marked, name, on);
-    this.tellAct();
+    setMember(this.marked, name, on);
+    this.updateCompare();
   }
 
   trash() {
@@ -153,7 +153,7 @@ function sizeWords(lane) {
   return `+${lane.added} −${lane.removed} in ${plural(lane.files, 'file')}`;
 }
 
-/** A future as the graph draws a session: from where it parted, with the turns that it has of its own. */
+/** A future in the form in which the graph draws a session: where it parted, and its own turns. */
 export function asSession(lane) {
   const from = lane.fromTurn || 0;
   return {

@@ -1,4 +1,4 @@
-// Sessions and forks as lanes: where they part, where an agent itself went back, and where the files stand.
+// Sessions and forks as lanes: where they part, where an agent itself rewound, and which turn the files are at.
 
 import {h, fill, inPlace, svg} from '../core/element.js';
 import {api} from '../core/api.js';
@@ -12,12 +12,12 @@ import {Futures, asSession} from './futures.js';
 import {lanesOf, scaleOf, turnAt} from './lanes.js';
 import {View, toSessions, viewHead} from '../parts/view.js';
 
-const MOST_DOTS = 90; // turns on a lane that still get a dot each
+const MOST_DOTS = 90; // a lane with more turns has no dots
 
 export class GraphView extends View {
   constructor(host) {
     super(host);
-    this.told = {here: null, rewinds: []};
+    this.graph = {here: null, rewinds: []};
     this.lanes = [];
     this.futures = new Futures(() => this.reload());
     document.title = 'Graph – Rewind';
@@ -34,9 +34,9 @@ export class GraphView extends View {
 
   async load() {
     try {
-      const [told, {lanes, removed}] = await Promise.all([api.graph(), api.lanes()]);
+      const [graph, {lanes, removed}] = await Promise.all([api.graph(), api.lanes()]);
       if (this.ended) return;
-      this.told = told;
+      this.graph = graph;
       this.lanes = lanes;
       this.futures.show({lanes, removed});
       this.show();
@@ -68,7 +68,7 @@ export class GraphView extends View {
     inPlace(this.body, () => {
       fill(this.body, nodes, this.futures.node);
       if (this.body.parentNode === this.host) return;
-      // Its title may have the focus: the top stays where it is.
+      // Keep the top, because its title may have the focus.
       for (const node of [...this.host.children]) if (node !== this.top) node.remove();
       this.host.append(this.body);
     });
@@ -80,7 +80,7 @@ export class GraphView extends View {
   group(root) {
     const lanes = lanesOf(root, session => this.childrenOf(session));
     const ids = new Set(lanes.map(lane => lane.session.sessionId));
-    const rewinds = this.told.rewinds.filter(one => ids.has(one.sessionId));
+    const rewinds = this.graph.rewinds.filter(one => ids.has(one.sessionId));
     const drawing = svg('svg', {class: 'lanes', 'aria-hidden': 'true', focusable: 'false'});
     const rows = lanes.map(lane => this.row(lane));
     const nodes = rows.map(row => row.node);
@@ -88,14 +88,14 @@ export class GraphView extends View {
     return {node, drawing, lanes, rewinds, rows};
   }
 
-  /** Forks, and those that go on in a directory of their own. */
+  /** Forks, including those with their own directories. */
   childrenOf({sessionId, future}) {
     if (future) return [];
     const futures = this.lanes.filter(lane => lane.parentSessionId === sessionId && !lane.problem);
     return [...state.childrenOf(sessionId), ...futures.map(asSession)];
   }
 
-  /** Its turns are in another directory: the lane leads to what can be done with it here. */
+  /** A lane for a fork whose turns are in another directory. It leads to the actions on this fork. */
   futureRow(lane) {
     const {future} = lane.session;
     const open = () => {
@@ -132,7 +132,7 @@ export class GraphView extends View {
   }
 
   hereMark(session) {
-    const {here} = this.told;
+    const {here} = this.graph;
     if (here?.sessionId !== session.sessionId) return null;
     const words = here.turn ? `after turn ${here.turn}` : 'before the first turn';
     return h('span.mark.here', {title: `The files stand ${words}`}, 'you are here');
@@ -141,7 +141,7 @@ export class GraphView extends View {
   facts({session, depth}) {
     const parent = state.parentOf(session);
     const from = session.rewindFromTurn;
-    const back = this.told.rewinds.filter(one => one.sessionId === session.sessionId);
+    const back = this.graph.rewinds.filter(one => one.sessionId === session.sessionId);
     return [
       depth && from && parent
         ? h('a.lane-from', {href: to.session(parent.sessionId, from)}, `from turn ${from}`)
@@ -155,7 +155,7 @@ export class GraphView extends View {
   // drawing
 
   draw() {
-    for (const group of this.groups || []) drawGroup(group, this.told.here);
+    for (const group of this.groups || []) drawGroup(group, this.graph.here);
   }
 
   openTurn(lane, track, x) {
@@ -192,7 +192,7 @@ function backWords(back) {
   return back.map(one => `To after turn ${one.turn}; “${oneLine(one.prompt, 60)}” was taken back`).join('\n');
 }
 
-/** Where lanes lie on the screen is asked of the rows: the style decides that. */
+/** The positions of lanes are read from the rows, because the style decides them. */
 function drawGroup({node, drawing, lanes, rewinds, rows}, here) {
   const outer = node.getBoundingClientRect();
   const tracks = rows.map(row => row.track.getBoundingClientRect());
@@ -229,7 +229,7 @@ function laneParts(lane, number, at, x, y) {
   return parts;
 }
 
-/** What the agent itself went back over: a stub that ends. */
+/** Turns that the agent itself took back, as a short line with an end. */
 function leftParts(one, x, y) {
   const [x1, x2, below] = [x(one.turn), x(one.turn + one.left), y + 13];
   return [

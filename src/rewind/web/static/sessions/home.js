@@ -1,4 +1,4 @@
-// Nothing is chosen: the first steps for a newcomer, by what is here already; or the reason when it failed.
+// The view if nothing is chosen: the first steps for a new user, depending on what is set up, or an error.
 
 import {h, fill} from '../core/element.js';
 import {icon} from '../parts/icons.js';
@@ -24,7 +24,7 @@ export class HomeView extends View {
     this.ready = this.look();
   }
 
-  /** Who is here is asked for only where there is nothing else to show. */
+  /** Which agents are set up is only read if there is nothing else to show. */
   async look() {
     if (state.sessions.size || state.error) return;
     try {
@@ -36,7 +36,7 @@ export class HomeView extends View {
   }
 
   render() {
-    // On a phone the list is the home; only without one is there something else to say.
+    // On a phone the list of sessions is the home. This view is only shown if the list is empty.
     document.getElementById('panes').dataset.pane =
       state.sessions.size || state.trash.length ? 'tree' : 'main';
     fill(this.host, asPage(this.content()));

@@ -1,8 +1,8 @@
-// Which lane a session gets, and from where on it is its own: the layout of the graph, without drawing it.
+// The layout of the graph, without drawing: which lane a session gets, and where its own turns begin.
 
 /**
- * Sessions that come of one root, as lanes from the top down: [{session, depth, start, end}]. A fork stands
- * below its parent, those that parted later nearer to it, so that no line crosses another.
+ * The sessions of one root as lanes from top to bottom: [{session, depth, start, end}]. A fork is below its
+ * parent. Forks that parted later are nearer to the parent, so that lines do not cross.
  */
 export function lanesOf(root, childrenOf) {
   const found = [];
@@ -19,16 +19,16 @@ export function lanesOf(root, childrenOf) {
   return found;
 }
 
-const WIDEST = 56; // of one turn: a short session is not as long as the screen
+const WIDEST = 56; // pixels of one turn, so that a short session does not fill the screen
 
-/** Turns as a distance from the left edge; a long lane fills the width. */
+/** The distance of a turn from the left edge. A long lane fills the width. */
 export function scaleOf(lanes, rewinds, width, margin = 12) {
   const most = Math.max(1, ...lanes.map(lane => lane.end), ...rewinds.map(one => one.turn + one.left));
   const step = Math.min(WIDEST, Math.max(0, width - 2 * margin) / most);
   return turn => margin + turn * step;
 }
 
-/** The turn that is nearest to a place on a lane. */
+/** The turn nearest to a position on a lane. */
 export function turnAt(lane, x, scale) {
   let best = Math.max(1, lane.start);
   for (let turn = best; turn <= lane.end; turn += 1)

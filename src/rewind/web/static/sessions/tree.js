@@ -1,6 +1,6 @@
-// The sidebar: sessions and their branches, a filter, what is archived or deleted, and choosing many at once.
+// The sidebar: sessions and their branches, a filter, archived and deleted ones, and selecting several.
 
-import {h, fill, inPlace, put} from '../core/element.js';
+import {h, fill, inPlace, setMember} from '../core/element.js';
 import {renew} from '../core/renew.js';
 import {icon} from '../parts/icons.js';
 import {age, clock, oneLine, plural, sessionTitle} from '../core/format.js';
@@ -108,7 +108,7 @@ export class Tree {
     ];
   }
 
-  /** The filter looks at titles; what was said is looked for on a view of its own. */
+  /** The filter only searches titles. This link leads to the view that searches the conversations. */
   everywhere() {
     if (this.words.length < 2) return null;
     return h(
@@ -135,7 +135,7 @@ export class Tree {
     );
   }
 
-  /** A session is shown when it or anything below it matches. */
+  /** A session is shown if it or one of its branches matches. */
   shown(session, depth = 0) {
     return this.matches(session) || (depth < 100 && branchesOf(session).some(c => this.shown(c, depth + 1)));
   }
@@ -158,7 +158,7 @@ export class Tree {
   }
 
   isOpen(session, children) {
-    if (this.words || this.choosing) return true; // branches are what can be chosen
+    if (this.words || this.choosing) return true; // only branches can be selected
     if (this.folded.has(session.sessionId)) return false;
     return this.open.has(session.sessionId) || children.some(c => this.leadsToSelected(c));
   }
@@ -215,8 +215,8 @@ export class Tree {
   }
 
   turnFold(session, open) {
-    put(this.open, session.sessionId, !open);
-    put(this.folded, session.sessionId, open);
+    setMember(this.open, session.sessionId, !open);
+    setMember(this.folded, session.sessionId, open);
     this.render();
   }
 
@@ -232,7 +232,7 @@ export class Tree {
       'aria-label': `Select ${sessionTitle(session)}`,
       'aria-description': free ? null : NOT_OURS,
       onchange: event => {
-        put(this.chosen, id, event.target.checked);
+        setMember(this.chosen, id, event.target.checked);
         this.renderBar();
       },
     });
@@ -273,13 +273,13 @@ export class Tree {
     );
   }
 
-  /** `rows()` are made when it is open; without any there is no such folder. */
+  /** `rows()` is called if the folder is open. Without rows there is no folder. */
   folder(key, title, inside, count, rows, force = false) {
     if (!count) return null;
     const open = force || this.open.has(key);
     const label = `${title} (${count})`;
     const onclick = () => {
-      put(this.open, key, !open);
+      setMember(this.open, key, !open);
       this.render();
     };
     return h(
@@ -301,7 +301,7 @@ export class Tree {
     );
   }
 
-  /** Up and down between rows, right and left unfold and fold. */
+  /** Up and down move between rows, right and left unfold and fold. */
   onKey(event) {
     const link = event.target.closest?.('.row-link');
     if (!link) return;
@@ -317,7 +317,7 @@ export class Tree {
   }
 }
 
-/** What `rewind list` and `rewind status` say of checkpoints that are missing, or not there yet. */
+/** What `rewind list` and `rewind status` say about checkpoints that are missing or late. */
 function missedNotices() {
   const {late = [], missed} = state.project || {};
   const found = late.map(one =>
@@ -336,14 +336,14 @@ function branchesOf(session) {
   return unfolded(state.childrenOf(session.sessionId));
 }
 
-/** What is archived has a folder of its own: the branches of such a session stand in its place. */
+/** Archived sessions are in their own folder. Here, their branches take their place. */
 function unfolded(sessions, depth = 0) {
   return sessions.flatMap(s =>
     !s.archived ? [s] : depth < 100 ? unfolded(state.childrenOf(s.sessionId), depth + 1) : [],
   );
 }
 
-/** What a session is doing, in a word as well as a dot. */
+/** The state of a session, as a word and a dot. */
 export function mark(session) {
   if (session.busy) return h('span.mark.busy', {title: 'A turn is running'}, h('i.dot'), 'running');
   if (session.running)

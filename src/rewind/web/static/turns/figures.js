@@ -1,10 +1,10 @@
-// A turn in figures: lines, files, time, failures. The same in its head, in the list and on the scrubber.
+// The figures of a turn: lines, files, time, failures. Its head, the list and the scrubber show the same.
 
 import {h} from '../core/element.js';
 import {icon} from '../parts/icons.js';
 import {duration, number, plural} from '../core/format.js';
 
-/** `+138 −6 in 2 files`, or nothing; where not all lines were counted, there are at least so many. */
+/** `+138 −6 in 2 files`, or an empty text. It says `at least` if not all lines were counted. */
 export function changeWords({added, removed, files, counted}) {
   if (!files) return '';
   const least = counted === false ? 'at least ' : '';
@@ -43,7 +43,7 @@ export function durationNode(seconds) {
   return words ? h('span.took', {title: 'From the prompt to the last answer'}, words) : null;
 }
 
-/** All of it in words, for a tooltip and for who cannot see the bars. */
+/** All figures in words, for a tooltip and for people who cannot see the bars. */
 export function figureWords(turn) {
   return [
     changeWords(turn),

@@ -1,4 +1,4 @@
-// What a branch was rewound past: the parent's later turns, greyed, below the branch's own.
+// The future turns of a branch: the parent's later turns, greyed, below the branch's own.
 
 import {h, fill} from '../core/element.js';
 import {icon} from '../parts/icons.js';
@@ -10,7 +10,7 @@ import {renderTurn} from './turn.js';
 import {loadingState, showError} from '../parts/states.js';
 
 const PAGE = 25;
-const MOST = 75; // with the window of the list this stays under 200 rows
+const MOST = 75; // together with the rows of the list, there are less than 200
 
 export class Future {
   constructor(host, session, folds) {

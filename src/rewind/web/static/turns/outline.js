@@ -8,7 +8,7 @@ import {readInto} from '../parts/states.js';
 
 const SHOWN = 100;
 
-/** Opens under a button; calls `jump` with a turn number. */
+/** Opens under a button. Calls `jump` with the number of a turn. */
 export function openOutline(anchor, shape, current, total, jump) {
   const list = h('div.outline-list');
   const field = h('input', {
@@ -69,7 +69,7 @@ export function openOutline(anchor, shape, current, total, jump) {
     });
   }
 
-  /** From the shape, where that is known: it has the figures. */
+  /** Takes turns from the shape, if it is loaded, because it has the figures. */
   async function read(from) {
     if (shape.turns.length < total) return api.outline(shape.session, from, SHOWN);
     return {total, turns: shape.turns.slice(from - 1, from - 1 + SHOWN)};

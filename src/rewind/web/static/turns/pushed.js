@@ -1,9 +1,9 @@
-// The last turns as the server pushes them: only what has changed since it said so last.
+// Completes the last turns that the server pushes, because a push only has what changed since the last one.
 
 export class Pushed {
   turns = new Map();
 
-  /** The page with whole turns; null where a part of one is not known here, and has to be asked for. */
+  /** The page with whole turns. null if a part is not known here, so that the turns have to be read. */
   whole(page) {
     const turns = page.turns.map(turn => this.complete(turn));
     if (turns.some(turn => !turn)) return null;

@@ -1,5 +1,5 @@
-// The session as a row of bars, one a turn: its height by the lines that changed, red where something failed.
-// Hovering tells, a click goes there, dragging shows which files would change, and letting go opens the plan.
+// The session as a row of bars, one for each turn. The height shows the changed lines, red means a failure.
+// Hovering shows a turn, a click goes there, dragging shows which files would change, releasing opens the plan.
 
 import {h, fill, listOf, svg} from '../core/element.js';
 import {api} from '../core/api.js';
@@ -9,12 +9,12 @@ import {figureWords} from './figures.js';
 
 const MOST_BARS = 360;
 const HEIGHT = 32;
-const DRAG = 5; // pixels after which a press is a drag
-const WAIT = 180; // milliseconds of rest before a plan is asked for
+const DRAG = 5; // a press that moves more pixels is a drag
+const WAIT = 180; // milliseconds without movement before a plan is read
 const NAMED = 6;
 
 export class Scrubber {
-  /** `jump(turn)` shows a turn, `open(turn)` asks for the plan of going to before it. */
+  /** `jump(turn)` shows a turn. `open(turn)` opens the plan to rewind to before it. */
   constructor(shape, {jump, open}) {
     Object.assign(this, {shape, jump, open, at: null, current: null, plans: new Map()});
     this.bars = svg('svg', {
@@ -64,11 +64,11 @@ export class Scrubber {
     this.bars.setAttribute('viewBox', `0 0 ${groups.length * 10} ${HEIGHT}`);
     this.bars.replaceChildren(...groups.map((group, at) => bar(group, at, most)));
     fill(this.marks, this.allMarks());
-    this.node.style.maxWidth = `${this.total * 44}px`; // a few turns need no more
+    this.node.style.maxWidth = `${this.total * 44}px`; // a few turns need little room
     this.renderCurrent();
   }
 
-  /** A long session has several turns to a bar. */
+  /** In a long session, a bar stands for several turns. */
   groups() {
     const found = [];
     for (let from = 0; from < this.total; from += this.step) {
@@ -218,7 +218,7 @@ export class Scrubber {
     this.tip.style.transform = `translateX(-${100 * part}%)`;
   }
 
-  /** What going to before this turn would do to the files. Nothing is touched. */
+  /** Shows what a rewind to before this turn would do to the files. This changes nothing. */
   async preview(turn) {
     const {version, session} = this.shape;
     if (!this.plans.has(turn)) {

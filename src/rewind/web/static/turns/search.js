@@ -1,4 +1,4 @@
-// Search in one session: asks the server, walks the matches, marks the words in view.
+// Search in one session: asks the server, moves between matches, and marks the words in view.
 
 import {h, fill, listOf} from '../core/element.js';
 import {icon} from '../parts/icons.js';
@@ -9,8 +9,8 @@ import {inProject, oneLine, plural} from '../core/format.js';
 const WAIT = 220;
 const BEFORE = 18; // characters before a match
 
-/** `jump(match, words, focus)` shows a match, and gives its turn the focus or not; `leave()` gives the
- * focus back to the turns. */
+/** `jump(match, words, focus)` shows a match, and focuses its turn if `focus`. `leave()` returns the focus to
+ * the turns. */
 export class Search {
   constructor(session, jump, leave) {
     Object.assign(this, {session, jump, leave, matches: [], at: -1});
@@ -77,7 +77,7 @@ export class Search {
     );
   }
 
-  /** Coming from a search of all sessions: the match in this turn. */
+  /** Starts with the match in this turn, after a search of all sessions. */
   async begin(words, turn) {
     this.field.value = words;
     await this.run();
@@ -129,12 +129,12 @@ export class Search {
   }
 }
 
-/** Where in a row the words of a match are, once it is unfolded; null where they are not drawn. */
+/** The range of the words of a match in an unfolded row. null if they are not drawn. */
 export function findIn(root, words) {
   return rangesOf(root, words.toLowerCase())[0] || null;
 }
 
-/** The one match that was gone to. */
+/** Marks the current match. */
 export function markHere(range) {
   globalThis.CSS?.highlights?.set('here', new Highlight(range));
 }
@@ -154,7 +154,7 @@ function rangesOf(root, words) {
   return ranges;
 }
 
-/** The match near the beginning: a line that is too long is cut at its end. */
+/** The text with the match near its beginning, because a line that is too long is cut at its end. */
 function around(text, words) {
   const at = text.toLowerCase().indexOf(words.toLowerCase());
   return at > BEFORE + 8 ? `…${text.slice(at - BEFORE)}` : text;

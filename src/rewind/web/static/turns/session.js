@@ -1,4 +1,4 @@
-// One session: its header, the turns, and what can be done from them.
+// One session: its header, the turns, and the actions on them.
 
 import {h, fill, inPlace} from '../core/element.js';
 import {renew} from '../core/renew.js';
@@ -90,9 +90,9 @@ export class SessionView extends View {
       this.list.wait(loadingState('Reading the conversation'));
       const start = this.start;
       await this.list.open(this.id, start);
-      this.shape.load(); // not waited for: the turns are what one came for
+      this.shape.load(); // do not wait for it, because the turns are more important
       if (this.words) this.search.begin(this.words, start);
-      if (this.start !== start) await this.jump(this.start); // asked for while it was read
+      if (this.start !== start) await this.jump(this.start); // requested while the turns were read
       if (!this.list.total) fill(this.list.after, emptyState('Nothing said yet', NO_PROMPTS));
     } catch (error) {
       this.fail(error, () => this.reopen(), this.head);
@@ -106,14 +106,14 @@ export class SessionView extends View {
     return node;
   }
 
-  /** The header gives room to what is read: it is whole again at the beginning. */
+  /** The header gets smaller while a person reads, and has its full size at the beginning. */
   shrink() {
     const {scrollTop, scrollHeight, clientHeight} = this.list.node;
     if (scrollTop > 140 && scrollHeight - clientHeight > 500) this.head.classList.add('compact');
     else if (scrollTop < 20) this.head.classList.remove('compact');
   }
 
-  // which turns are shown whole
+  // turns that are shown completely
 
   skips(turn) {
     const files = turn.changes ? turn.changes.files.length : turn.files;
@@ -138,7 +138,7 @@ export class SessionView extends View {
     this.filter[key] = on;
     this.filterButton.setAttribute('aria-pressed', String(Object.values(this.filter).some(Boolean)));
     this.list.node.classList.toggle('quiet', this.filter.quiet);
-    this.list.steady(() => {
+    this.list.keepPosition(() => {
       for (const turn of this.list.turns.values())
         this.list.row(turn.turn)?.classList.toggle('skipped', this.skips(turn));
     });
@@ -334,9 +334,9 @@ export class SessionView extends View {
     return this.list.moveTo(turn, options).catch(sayError);
   }
 
-  /** Goes to a match, unfolds what it is in, and brings the words themselves into view. */
+  /** Goes to a match, unfolds the part that contains it, and scrolls to the words. */
   async showMatch(match, words, focus) {
-    if (this.opening) await this.ready; // a search may be answered before the turns are there
+    if (this.opening) await this.ready; // a search may have an answer before the turns are loaded
     await this.jump(match.turn, {focus});
     const row = this.list.row(match.turn);
     if (!row) return;
@@ -366,7 +366,7 @@ export class SessionView extends View {
     return place;
   }
 
-  /** What is unfolded is made when it is first opened, and perhaps read before. */
+  /** Waits until an unfolded part is drawn, which may have to be read first. */
   async drawn(place) {
     for (let tries = 0; tries < 60; tries += 1) {
       const body = place.querySelector(':scope > .fold-body');
@@ -385,18 +385,18 @@ export class SessionView extends View {
     return this.list.turns.get(this.list.current);
   }
 
-  /** The one answer to why a turn cannot be rewound to now, or null. */
+  /** Why the session cannot be rewound to this turn now, or null. */
   whyNot(turn) {
     if (this.session?.busy) return RUNNING;
     return turn.canRewind ? null : turn.reason || 'This turn cannot be rewound to.';
   }
 
-  /** The row may be older than what is known of its turn. */
+  /** The newest data of a turn. That in the row may be older. */
   known(turn) {
     return this.list.turns.get(turn.turn) || turn;
   }
 
-  /** To before a turn, unless `after` says otherwise. Before the first there is only code to go back to. */
+  /** Rewinds to before a turn, or with `after` to after it. Before the first turn there is only code. */
   rewind(turn, options = {}) {
     const reason = options.after ? this.whyNot(turn) : this.whyNotBefore(turn);
     if (reason) return say(reason, {kind: 'info'});
@@ -410,7 +410,7 @@ export class SessionView extends View {
     return this.whyNot(turn);
   }
 
-  /** From the scrubber: the turn may be far from those that were read. */
+  /** Called by the scrubber, whose turn may not have been read yet. */
   async rewindBefore(number) {
     try {
       const turn = this.list.turns.get(number) || (await api.turns(this.id, number, 1)).turns[0];
@@ -492,20 +492,20 @@ export class SessionView extends View {
     fill(this.more, icon('down'), `${plural(n, 'new turn')} below`);
   }
 
-  /** From now on pushes hold what is added, so that it need not be asked for. */
+  /** Asks the server to push new turns with their content, so that they need not be read. */
   follow() {
-    this.told = new Pushed();
-    wire.request('follow', {sessionId: this.id}).catch(() => {}); // then it is asked for
+    this.pushes = new Pushed();
+    wire.request('follow', {sessionId: this.id}).catch(() => {}); // in that case they are read
   }
 
-  /** What was pushed, put together with what was pushed before. */
+  /** The pushed page, completed from earlier pushes. */
   wholePage(page) {
-    const whole = page && this.told ? this.told.whole(page) : null;
+    const whole = page && this.pushes ? this.pushes.whole(page) : null;
     if (page && !whole) this.follow();
     return whole;
   }
 
-  /** Many pushes in a row are one change; `page` is what the server said of the last turns. */
+  /** Handles many pushes in a row as one change. `page` has the last turns from the server. */
   turnsAdded(total, page = null) {
     this.wanted = total;
     this.pushed = this.wholePage(page);
@@ -513,7 +513,7 @@ export class SessionView extends View {
     this.soon = setTimeout(() => this.readNew(), 300);
   }
 
-  /** A checkpoint was made, which the last turns know of; or one was collected, which may be any turn's. */
+  /** A checkpoint was made, which concerns the last turns, or one was collected, which may concern any turn. */
   codeChanged(collected, page = null) {
     this.shape.changed();
     if (collected) this.list.refresh().catch(() => {});
@@ -521,13 +521,13 @@ export class SessionView extends View {
   }
 
   async readNew() {
-    await this.ready; // what is being read may have been there before this was said
+    await this.ready; // the answer that is being read may be older than this push
     this.soon = null;
     if (!this.session) return undefined;
-    if (state.leaving.has(this.id)) return this.turnsAdded(this.wanted); // in case it stays
+    if (state.beingDeleted.has(this.id)) return this.turnsAdded(this.wanted); // in case the deletion fails
     const total = this.wanted;
     const had = this.list.total;
-    if (total !== had) this.shape.changed(); // within a turn, its bar waits for the end
+    if (total !== had) this.shape.changed(); // the bar of a running turn is drawn at its end
     if (!had) return this.reopen();
     try {
       const seen = await this.list.grow(total, this.pushed);
@@ -557,7 +557,7 @@ export class SessionView extends View {
       renewReason(this.list.row(turn.turn), this.whyNotBefore(turn));
   }
 
-  /** A branch that is undone or deleted leaves the reader where it came from. */
+  /** If the branch was undone or deleted, shows the session from which it was made. */
   gone() {
     const parent = state.loaded && this.counter && state.get(this.parent);
     if (!parent || !location.hash.startsWith(to.session(this.id))) return;
@@ -599,7 +599,7 @@ export class SessionView extends View {
     if (resume && (await copyText(resume))) say('The command is copied.', {hint: resume});
   }
 
-  /** A link to another turn of the session that is shown already. */
+  /** Goes to another turn of the session that is already shown. */
   goTo({turn, words}) {
     if (words) this.search.begin(words, turn);
     else if (turn && !this.list.total) this.start = turn;

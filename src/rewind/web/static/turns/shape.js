@@ -1,11 +1,11 @@
-// The shape of a session: every turn in a few numbers, read after the turns themselves and kept up to date.
+// The shape of a session: a few numbers for every turn. It is read after the turns, and kept up to date.
 
 import {api} from '../core/api.js';
 import {oneAtATime} from '../core/order.js';
 import {state} from '../core/state.js';
 
-const PAUSE = 1500; // between two readings while a turn runs
-const AGAIN = 40; // how often the rest of the counting is asked for
+const PAUSE = 1500; // milliseconds between two readings while a turn runs
+const AGAIN = 40; // how often to read again while the server still counts
 
 /** Events: `shape`. */
 export class Shape extends EventTarget {
@@ -27,8 +27,8 @@ export class Shape extends EventTarget {
 
   async readFrom(from) {
     if (!state.get(this.session)) return;
-    if (state.leaving.has(this.session)) {
-      this.changed(); // in case it stays
+    if (state.beingDeleted.has(this.session)) {
+      this.changed(); // in case the deletion fails
       return;
     }
     try {
@@ -45,11 +45,11 @@ export class Shape extends EventTarget {
         this.changed();
       }
     } catch (_) {
-      // The turns themselves say what is wrong; without a shape there is no scrubber.
+      // The turns show the error. Without a shape there is no scrubber.
     }
   }
 
-  /** Something was added: many changes in a row are one reading. */
+  /** Something was added. Many changes in a row cause one reading. */
   changed() {
     if (this.timer || this.ended) return;
     this.timer = setTimeout(() => {

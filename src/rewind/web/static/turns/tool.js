@@ -1,4 +1,4 @@
-// What a tool did, unfolded: a difference, a terminal, a list; the raw text is one click away.
+// What a tool did, unfolded: a difference, a terminal or a list, with a button for the raw text.
 
 import {h} from '../core/element.js';
 import {api} from '../core/api.js';
@@ -10,7 +10,7 @@ import {copyButton} from '../parts/copy.js';
 import {readInto} from '../parts/states.js';
 import {inProject} from '../core/format.js';
 
-/** Reads one block of a turn and shows it in a place that was just unfolded. */
+/** Reads one block of a turn and shows it in an unfolded place. */
 export function showBlock(place, session, turn, index) {
   return readInto(place, 'Reading', 1, async () => {
     const {block} = await api.block(session, turn, index);

@@ -1,6 +1,6 @@
-// One turn: what was asked, what was answered and done, and the checkpoint after it.
+// One turn: the prompt, what the agent answered and did, and the checkpoint after it.
 
-import {h, button, fill, listOf, put, set, setReason} from '../core/element.js';
+import {h, button, fill, listOf, setMember, set, setReason} from '../core/element.js';
 import {icon, iconButton} from '../parts/icons.js';
 import {inProject, moment, oneLine, plural} from '../core/format.js';
 import {changeNodes, changesOf, changeWords, durationNode, failureNode} from './figures.js';
@@ -14,9 +14,9 @@ import {counts, pathText, statusLetter} from '../code/diff.js';
 const LONG_PROMPT = 1400;
 
 /**
- * `context`: {session: its id, folds: Set of what is open, whyNot(turn): why it cannot be rewound to,
- * rewind(turn), menu(turn, place), whole(turn), diff(turn, file), review(turn), greyed: a turn of the future,
- * link(turn): where a turn that is only shown here is at home}
+ * `context`: {session: its id, folds: Set of open parts, whyNot(turn): why a rewind to it is impossible,
+ * rewind(turn), menu(turn, place), whole(turn), diff(turn, file), review(turn), greyed: a future turn,
+ * link(turn): the address of a turn that belongs to another view}
  */
 export function renderTurn(turn, context) {
   const node = h(`article.turn${context.greyed ? '.future' : ''}`, {
@@ -42,7 +42,7 @@ export function renderTurn(turn, context) {
 }
 
 function onContext(event, turn, context) {
-  // Text that is selected keeps the browser's own menu: people copy from here.
+  // On selected text, the browser's own menu opens, because people copy from here.
   if (String(getSelection()) || event.target.closest('a')) return;
   event.preventDefault();
   context.menu(turn, {at: {x: event.clientX, y: event.clientY}});
@@ -74,7 +74,7 @@ function head(turn, context) {
   );
 }
 
-/** Not a turn of the future, nor one that is only shown here. */
+/** Whether the turn belongs to this view: not a future turn, and not one of a comparison. */
 function isAtHome(context) {
   return !context.greyed && !context.link;
 }
@@ -92,7 +92,7 @@ function actions(turn, context) {
   ];
 }
 
-/** Opens the review of all that changed. */
+/** A button with the figures, which opens the review of all changes. */
 function figures(turn, context) {
   const found = changesOf(turn);
   if (!found.files) return null;
@@ -104,7 +104,7 @@ function figures(turn, context) {
   );
 }
 
-/** Whether a turn can be rewound to changes while people read: nothing else of the row is touched then. */
+/** Updates whether a rewind to the turn is possible. The rest of the row stays, because people may read it. */
 export function renewReason(row, reason) {
   const node = row.querySelector('.turn-head > .rewind');
   if (node) setReason(node, reason);
@@ -117,7 +117,7 @@ function prompt(turn, context) {
   if (text.length <= LONG_PROMPT && text.split('\n').length < 22) return node;
   const more = h('button.link', {onclick: () => show(!context.folds.has(key))});
   const show = open => {
-    put(context.folds, key, open);
+    setMember(context.folds, key, open);
     node.classList.toggle('cut', !open);
     more.textContent = open ? 'Show less' : 'Show all of the prompt';
     more.setAttribute('aria-expanded', String(open));
@@ -164,7 +164,7 @@ function toolLine(item) {
   ];
 }
 
-/** `content(place)` fills it with what `item` stands for when it is first opened. */
+/** A folded part. `content(place)` fills it when it is first opened. */
 function fold(spec, key, context, item, summary, content) {
   const about = {'data-of': digest(item), 'data-block': /^\d+ (\d+)$/.exec(key)?.[1]};
   const options = {folds: context.folds, key, ...about};
@@ -175,7 +175,7 @@ function picture({mediaType, data, omitted}) {
   const type = String(mediaType || '');
   const note = text => h('p.note', icon('image'), h('span', text));
   if (omitted || !data) return note('An image that is too large to show here.');
-  // An SVG could hold a document; the other kinds are pixels.
+  // An SVG could contain scripts. The other types only contain pixels.
   if (!/^image\/(png|jpeg|gif|webp|bmp)$/.test(type))
     return note(`An image of a kind that is not shown (${type}).`);
   return h('img.picture', {src: `data:${type};base64,${data}`, alt: 'Image in the conversation'});
@@ -219,7 +219,7 @@ function checkpoint(turn, context) {
       : changes
         ? h('span.muted', 'no files changed')
         : h('code.muted', point.name),
-    // Lines are counted in the first files only, where there are very many.
+    // If there are very many files, lines are only counted in the first ones.
     files.length && changes.counted === false ? h('span.muted', 'at least') : null,
     files.length ? counts(changes.added, changes.removed) : null,
   ];

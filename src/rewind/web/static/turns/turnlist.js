@@ -1,15 +1,15 @@
-// A long conversation in a short DOM: a window of turns between two spacers, moved by scrolling.
+// Shows a long conversation with a small DOM: a window of turns between two spacers, which scrolling moves.
 
 import {h} from '../core/element.js';
 import {api} from '../core/api.js';
 import {renewNode} from '../core/renew.js';
 
 const PAGE = 25;
-const MOST = 100; // rows at once; turns of the future come on top
+const MOST = 100; // rows at once, without future turns
 const NEAR = 900; // pixels from the edge of the window at which the next page is fetched
-const TALLEST = 2e7; // browsers draw nothing taller
+const TALLEST = 2e7; // pixels; browsers draw nothing taller
 
-/** Events: `current` (the turn), `window` (rows came or went), `failed` (detail: error). */
+/** Events: `current` (the turn), `window` (rows were added or removed), `failed` (detail: error). */
 export class TurnList extends EventTarget {
   constructor(render) {
     super();
@@ -39,16 +39,16 @@ export class TurnList extends EventTarget {
     this.first = 1;
     this.last = 0;
     this.current = null;
-    this.goal = null; // a turn that is on its way
-    this.readings = 0; // going on now
-    this.asked = 0; // readings so far; an answer may come after that of a later one
-    this.drawn = new Map(); // turn -> the reading that its row shows
-    this.whole = new Map(); // turn -> all of its text, where a person asked for it
-    this.counted = 0; // the reading that told the total
-    this.placed = 0; // the reading that began this window
+    this.goal = null; // the turn to go to when it is read
+    this.readings = 0; // in progress now
+    this.asked = 0; // the number of the last reading; its answer may come before that of an earlier one
+    this.drawn = new Map(); // turn -> the number of the reading that its row shows
+    this.whole = new Map(); // turn -> its complete text, if a person asked for it
+    this.counted = 0; // the number of the reading with the current total
+    this.placed = 0; // the number of the reading that began this window
     this.loading = null;
     this.ended = false;
-    // Pictures and what is unfolded make rows taller: who reads the end stays at the end.
+    // Pictures and unfolded parts make rows taller. A person who reads the end should stay at the end.
     this.stuck = false;
     this.top = 0;
     this.sizes = new ResizeObserver(() => {
@@ -72,7 +72,7 @@ export class TurnList extends EventTarget {
     this.asked += 1;
     const asked = this.asked;
     const page = await this.busyWith(api.turns(this.session, from, count));
-    return {...page, asked, turns: page.turns.map(turn => itself(turn, page.busy))};
+    return {...page, asked, turns: page.turns.map(turn => withoutBusy(turn, page.busy))};
   }
 
   async busyWith(reading) {
@@ -87,8 +87,8 @@ export class TurnList extends EventTarget {
   }
 
   /**
-   * Not every answer counts: the total changes with a new window, or when `grow` sees to the turns that came.
-   * Else a window that ended with the conversation would be taken for one from its middle.
+   * The total only changes with a new window, or when `grow` adds new turns. Otherwise a window at the end of
+   * the conversation would be taken for one in its middle.
    */
   count(total, asked) {
     if (asked < this.counted) return;
@@ -96,7 +96,7 @@ export class TurnList extends EventTarget {
     this.total = total;
   }
 
-  /** A window around a turn, or at the end. */
+  /** Shows a window around a turn, or at the end. */
   async show(turn, {focus = false} = {}) {
     const from = turn ? Math.max(1, turn - 8) : -PAGE;
     const page = await this.read(from, PAGE);
@@ -148,7 +148,7 @@ export class TurnList extends EventTarget {
     if (this.frame) return;
     this.frame = requestAnimationFrame(() => {
       this.frame = null;
-      // Only going up leaves the end: a row that grew has moved the end away by itself.
+      // Only scrolling up leaves the end. If a row grew, the end has moved without the person.
       if (this.node.scrollTop < this.top - 2) this.stuck = false;
       this.top = this.node.scrollTop;
       this.follow();
@@ -157,7 +157,7 @@ export class TurnList extends EventTarget {
     });
   }
 
-  /** The head of the turn that is read stays at the top, and then says what was asked. */
+  /** The head of the current turn stays at the top and then shows the prompt. */
   stick() {
     const top = this.node.getBoundingClientRect().top;
     const row = [...this.rows.children].find(n => n.getBoundingClientRect().bottom > top + 44);
@@ -167,7 +167,7 @@ export class TurnList extends EventTarget {
     this.held = stuck;
   }
 
-  /** Fetches what the reader is about to see; a jump into a spacer starts a new window there. */
+  /** Fetches the turns that will soon be in view. A jump into a spacer starts a new window there. */
   async fillUp() {
     if (this.loading || this.ended || !this.total) return;
     const wanted = this.wanted();
@@ -218,11 +218,11 @@ export class TurnList extends EventTarget {
     }
     const page = await this.read(wanted.from, wanted.count);
     if (this.ended) return;
-    this.steady(() => (wanted.end === 'top' ? this.prepend(page) : this.append(page)));
+    this.keepPosition(() => (wanted.end === 'top' ? this.prepend(page) : this.append(page)));
     this.changed();
   }
 
-  // The window may have moved while a page was read: only what touches it is put to it.
+  // The window may have moved while a page was read, so only turns next to it are added.
 
   prepend(page) {
     const fresh = page.turns.filter(t => t.turn < this.first);
@@ -248,8 +248,8 @@ export class TurnList extends EventTarget {
     this.space();
   }
 
-  /** Changes rows while the row that the reader looks at stays where it is. */
-  steady(change) {
+  /** Changes rows, but keeps the row in view at its position. */
+  keepPosition(change) {
     const view = this.node.getBoundingClientRect();
     const anchor = [...this.rows.children].find(n => n.getBoundingClientRect().bottom > view.top + 1);
     const turn = anchor && Number(anchor.dataset.turn);
@@ -298,7 +298,7 @@ export class TurnList extends EventTarget {
     this.dispatchEvent(new Event('current'));
   }
 
-  /** When scrolling has carried the current turn away, the one in view takes over. */
+  /** If the current turn was scrolled away, the turn in view becomes the current one. */
   follow() {
     const view = this.node.getBoundingClientRect();
     const seen = node => {
@@ -311,7 +311,7 @@ export class TurnList extends EventTarget {
     if (first) this.setCurrent(Number(first.dataset.turn));
   }
 
-  /** Presses of a key may come faster than pages: the last of them counts. */
+  /** Keys may be pressed faster than pages are read. Only the last one counts. */
   async moveTo(turn, {focus = true} = {}) {
     const wanted = Math.max(1, this.total ? Math.min(this.total, turn) : turn);
     const underWay = this.goal !== null;
@@ -344,7 +344,7 @@ export class TurnList extends EventTarget {
     if (focus) row.focus({preventScroll: true});
   }
 
-  /** Scrolls so that a range of text is in view; what it is in may scroll as well. */
+  /** Scrolls so that a range of text is in view, also in an inner part that scrolls. */
   center(range) {
     this.stuck = false;
     const inner = range.startContainer.parentElement.closest('pre, .thought, .patch');
@@ -368,7 +368,7 @@ export class TurnList extends EventTarget {
 
   // live changes
 
-  /** The conversation grew. True when the new turns are in view or next to it. */
+  /** The conversation grew. Resolves with true if the new turns are in the window or next to it. */
   async grow(total, pushed = null) {
     const complete = this.last >= this.total;
     const had = this.total;
@@ -383,15 +383,15 @@ export class TurnList extends EventTarget {
       this.changed();
       return total === had;
     }
-    // The last two: what the one before changed is known when the next begins.
+    // Read the last two turns, because the changes of one are known when the next begins.
     const from = Math.max(this.first, this.last - 1);
-    const needed = total > had ? this.last : from; // of more, nothing new is known
+    const needed = total > had ? this.last : from; // earlier turns have not changed
     const page =
-      this.given(pushed, needed, total) || (await this.read(from, Math.min(100, total - from + 1)));
+      this.pageOf(pushed, needed, total) || (await this.read(from, Math.min(100, total - from + 1)));
     if (this.ended) return true;
     const stay = this.atEnd;
     const following = stay && this.current === had;
-    this.steady(() => {
+    this.keepPosition(() => {
       page.turns.forEach(turn => this.patch(turn, page.asked));
       this.append(page);
       this.space();
@@ -402,25 +402,25 @@ export class TurnList extends EventTarget {
     return stay || total === had;
   }
 
-  /** What the server pushed, where that is all that is wanted. */
-  given(pushed, from, total) {
+  /** The pushed turns as a page, if they are all that is needed. */
+  pageOf(pushed, from, total) {
     if (!pushed || pushed.from > from || pushed.total !== total) return null;
     this.asked += 1;
-    const turns = pushed.turns.filter(turn => turn.turn >= from).map(turn => itself(turn, pushed.busy));
+    const turns = pushed.turns.filter(turn => turn.turn >= from).map(turn => withoutBusy(turn, pushed.busy));
     return {...pushed, turns, asked: this.asked};
   }
 
-  /** Reads the window again, for what is known of its turns has changed. */
+  /** Reads the window again, because data of its turns has changed. */
   async refresh() {
     for (let from = this.first; from <= this.last; from += 50) {
       const page = await this.read(from, Math.min(50, this.last - from + 1));
       if (this.ended) return;
-      this.steady(() => page.turns.forEach(turn => this.patch(turn, page.asked)));
+      this.keepPosition(() => page.turns.forEach(turn => this.patch(turn, page.asked)));
     }
     this.changed();
   }
 
-  /** One turn, whole, for the row that shows a part of it. */
+  /** Reads one complete turn for a row that only shows a part. */
   async readWhole(turn) {
     this.asked += 1;
     const asked = this.asked;
@@ -429,10 +429,10 @@ export class TurnList extends EventTarget {
     if (this.ended || !cut) return;
     const {prompt, blocks} = answer.turn;
     this.whole.set(turn, {cut: textOf(cut), prompt, blocks});
-    this.steady(() => this.patch(itself(answer.turn, answer.busy), asked));
+    this.keepPosition(() => this.patch(withoutBusy(answer.turn, answer.busy), asked));
   }
 
-  /** A turn that was asked for whole stays so, as long as it says the same. */
+  /** A turn that was read completely is shown completely as long as it does not change. */
   completed(turn) {
     const whole = this.whole.get(turn.turn);
     if (!whole) return turn;
@@ -463,10 +463,10 @@ export class TurnList extends EventTarget {
 }
 
 /**
- * That a turn is running is for the session to say, which the server tells in order. In turns that were read
- * it would only grow old: what they say is kept for what is true of the turn itself.
+ * Ignores that a turn cannot be rewound to because an agent is at work. The session says that, and its pushes
+ * come in order. In a turn that was read, it would become outdated.
  */
-function itself(turn, busy) {
+function withoutBusy(turn, busy) {
   return busy ? {...turn, canRewind: true, reason: null} : turn;
 }
 
@@ -474,7 +474,7 @@ function textOf({prompt, blocks}) {
   return JSON.stringify([prompt, blocks]);
 }
 
-/** How a part of a row is found in the row that takes its place. */
+/** A name by which a part of a row is found again in the row that replaces it. */
 function nameOf(node) {
   return node.getAttribute('aria-label') || node.textContent;
 }

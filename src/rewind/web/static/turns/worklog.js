@@ -1,10 +1,10 @@
-// What the agent did between two things that it said: runs of thinking and tools are one line.
+// What the agent did between two texts: a run of thinking and tools is shown as one line.
 
 import {add, h} from '../core/element.js';
 import {folded} from '../parts/fold.js';
 import {plural} from '../core/format.js';
 
-const MANY = 3; // from here on steps fold into one line
+const MANY = 3; // this many steps fold into one line
 /** Kinds of tools: [icon, one of them, several of them]. */
 const KINDS = {
   read: ['read', 'read'],
@@ -21,7 +21,7 @@ export function iconOf(kind) {
   return (KINDS[kind] || KINDS.other)[0];
 }
 
-/** [{blocks: [[block, index]…], run}] in order; `run` where they are steps that fold. */
+/** [{blocks: [[block, index]…], run}] in order. `run` says whether they fold into one line. */
 export function runsOf(blocks) {
   const found = [];
   blocks.forEach((block, index) => {
@@ -44,7 +44,7 @@ export function stepWords(blocks) {
   return {steps: plural(blocks.length, 'step'), words, failed};
 }
 
-/** The line that stands for a run; `make()` makes what it unfolds to. */
+/** The line for a run. `make()` makes its unfolded content. */
 export function runFold(blocks, make, options) {
   const {steps, words, failed} = stepWords(blocks);
   const line = [h('span.fold-name', steps), h('span.clip.muted', words ? `: ${words}` : '')];
