@@ -191,7 +191,9 @@ document.querySelector('.skip').addEventListener('click', event => {
   main.focus();
 });
 
-/** Resolves when there is a connection, or when there cannot be one. Pushes begin with it, so read after it. */
+/**
+ * Resolves when there is a connection, or when there cannot be one. Pushes begin with it, so read after it.
+ */
 function connected() {
   return new Promise(resolve => {
     wire.addEventListener('up', resolve, {once: true});

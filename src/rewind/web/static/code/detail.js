@@ -185,7 +185,9 @@ export class PointDetail {
     this.changed();
   }
 
-  /** Files may have changed. Read a comparison with the files now again, unless someone is selecting files. */
+  /**
+   * Files may have changed. Read a comparison with the files now again, unless someone is selecting files.
+   */
   refresh() {
     if (this.target === 'now' && !this.chosen.size) this.load(true);
   }

@@ -72,7 +72,9 @@ export function fileList(files, from, target, before = () => null) {
   );
 }
 
-/** A dialog with the lines of a file that differ. `ends` names the two states, and `read()` finds the lines. */
+/**
+ * A dialog with the lines of a file that differ. `ends` names the two states, and `read()` finds the lines.
+ */
 export function openLines(path, ends, read) {
   const {body} = openModal(path, {wide: true, kind: 'diff-dialog', leave: 'Close'});
   const place = h('div');

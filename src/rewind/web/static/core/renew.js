@@ -40,7 +40,9 @@ function kept(node, old) {
   return renewNode(found, node);
 }
 
-/** A digest for an attribute of a node that shows its content later, so that the content counts as its look. */
+/**
+ * A digest for an attribute of a node that shows its content later, so that the content counts as its look.
+ */
 export function digest(value) {
   let found = 0;
   for (const character of JSON.stringify(value) ?? '')

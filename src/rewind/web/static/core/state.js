@@ -110,7 +110,9 @@ class State extends EventTarget {
   }
 }
 
-/** The sort key. Sessions with a running turn are sorted by their beginning, so that they do not swap often. */
+/**
+ * The sort key. Sessions with a running turn are sorted by their beginning, so that they do not swap often.
+ */
 function order(session) {
   return session.busy ? `9999 ${session.created}` : String(session.modified);
 }

@@ -5,7 +5,9 @@ import {iconButton} from './icons.js';
 
 const FOCUSABLE = 'a[href], :is(button, input, select, textarea):not([disabled]), summary, [tabindex="0"]';
 
-/** `leave` is the label of the button that changes nothing. `closed` resolves with the argument of `close`. */
+/**
+ * `leave` is the label of the button that changes nothing. `closed` resolves with the argument of `close`.
+ */
 export function openModal(title, {wide = false, kind = '', leave = 'Cancel'} = {}) {
   const before = document.activeElement;
   const titleId = freshId('dialog');

@@ -107,7 +107,9 @@ export async function fastForward(session) {
   });
 }
 
-/** Resolves with {code, stamp}: whether to restore the code, by the plan that was shown. null if cancelled. */
+/**
+ * Resolves with {code, stamp}: whether to restore the code, by the plan that was shown. null if cancelled.
+ */
 function askForward(session, parent) {
   const {body, foot, close, closed} = openModal('Fast-forward to the parent?');
   const box = h('input', {id: freshId('code'), type: 'checkbox', checked: true, onchange: () => look()});

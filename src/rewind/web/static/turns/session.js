@@ -513,7 +513,9 @@ export class SessionView extends View {
     this.soon = setTimeout(() => this.readNew(), 300);
   }
 
-  /** A checkpoint was made, which concerns the last turns, or one was collected, which may concern any turn. */
+  /**
+   * A checkpoint was made, which concerns the last turns, or one was collected, which may concern any turn.
+   */
   codeChanged(collected, page = null) {
     this.shape.changed();
     if (collected) this.list.refresh().catch(() => {});

@@ -104,7 +104,9 @@ function figures(turn, context) {
   );
 }
 
-/** Updates whether a rewind to the turn is possible. The rest of the row stays, because people may read it. */
+/**
+ * Updates whether a rewind to the turn is possible. The rest of the row stays, because people may read it.
+ */
 export function renewReason(row, reason) {
   const node = row.querySelector('.turn-head > .rewind');
   if (node) setReason(node, reason);
