@@ -597,7 +597,7 @@ class Controller:
 
     def running_turns(self) -> set[str]:
         """The sessions in which a turn is running, in all work trees."""
-        from rewind.checkpoint.conversations.which_session import running_turns
+        from rewind.checkpoint.conversations.recorded_sessions import running_turns
 
         folders = [self.state.dir_of(place) for place in self.state.places()]
         return {session for folder in folders for session in running_turns(self.state, folder)}

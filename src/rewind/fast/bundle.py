@@ -43,7 +43,8 @@ ALONG = {"rewind.cli.main": ("rewind.cli.output.streams",),
          "rewind.cli.look.list.list_": (
              "rewind.checkpoint.rewind.operation_words", "rewind.checkpoint.map.turn_map",
              "rewind.checkpoint.log.lineage", "rewind.checkpoint.records.timeline",
-             "rewind.checkpoint.project.vanished", "rewind.checkpoint.project.missed")}
+             "rewind.checkpoint.project.vanished", "rewind.checkpoint.project.missed",
+             "rewind.checkpoint.conversations.recorded_sessions")}
 HEAD = 16  # bytes that say where the code begins and how long the file is; the index follows
 
 

@@ -15,7 +15,8 @@ from chat_scene import LONG_AGO, Claude, Scene, a_dead_pid, client_is_running, d
 from cli import conftest as in_process
 from cli.conftest import InProcess
 from make_transcripts import place, session_folder
-from rewind.checkpoint.conversations.which_session import choose_session, recorded_session, recorded_sessions
+from rewind.checkpoint.conversations.recorded_sessions import recorded_session, recorded_sessions
+from rewind.checkpoint.conversations.which_session import choose_session
 from rewind.errors import NoSession, TranscriptNotFound, UsageError
 from rewind.transcript.find import SessionNotFound
 

@@ -10,8 +10,8 @@ from rewind.agents.profile import TREE, Profile
 from rewind.agents.registry import is_under_root, profile_named
 from rewind.checkpoint.conversations.backup_sums import backup_checksum
 from rewind.checkpoint.conversations.links import body_of, links_of, snapshot_of
+from rewind.checkpoint.conversations.recorded_sessions import recorded_session
 from rewind.checkpoint.conversations.stored import write_out
-from rewind.checkpoint.conversations.which_session import recorded_session
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.project.unfinished import Unfinished
 from rewind.checkpoint.records.record import Record, cursor_of, iso_time

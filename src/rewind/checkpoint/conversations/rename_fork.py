@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from rewind.checkpoint.conversations.recorded_sessions import recorded_session
 from rewind.checkpoint.conversations.session_tree import SessionInfo
 from rewind.checkpoint.conversations.trash import checked_fork
-from rewind.checkpoint.conversations.which_session import recorded_session
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.project.unfinished import Unfinished
 from rewind.errors import NotAFork, RewindError

@@ -6,6 +6,7 @@ import os
 import time
 
 from rewind.agents.registry import is_under_root, profile_for, profile_named, profile_of_environment
+from rewind.checkpoint.conversations.recorded_sessions import recorded_session, recorded_sessions
 from rewind.errors import NoSession, RewindError, SessionNotFound, StoreUnavailable, TranscriptNotFound
 from rewind.transcript.find import (
     SessionFile,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from rewind.transcript.liveness import Clients
 
 _RECENT = 600.0
-_MAX_BYTES = 4 << 20
 
 
 class Chosen:
@@ -215,16 +215,6 @@ def _of_environment(state: State) -> SessionFile | None:
         return None  # the agent works in another project, or has not written anything yet
 
 
-def recorded_sessions(state: State, place_dir: str = "") -> list[JsonObject]:
-    """The sessions that hooks wrote to `session.json` of this place, or of the place with this directory. The
-    latest first."""
-    folder = place_dir or state.project.place_dir
-    data = state.read_json(os.path.join(folder, "session.json"), _MAX_BYTES)
-    recent = data.get("recent")
-    found = [data, *(recent if isinstance(recent, list) else [])]
-    return [s for s in found if isinstance(s, dict) and isinstance(s.get("transcript_path"), str)]
-
-
 class SessionActivity:
     """Which sessions are open, and in which of them a turn is running. The clients are looked at once."""
 
@@ -248,25 +238,6 @@ class SessionActivity:
 
             self._clients[profile.name] = Clients(profile)
         return self._clients[profile.name]
-
-
-def running_turns(state: State, place_dir: str = "") -> dict[str, Profile]:
-    """The sessions of a place in which a turn is running, each with its agent. Hooks recorded that the turn
-    began, and the client tells whether it still runs, because no hook is called when a turn is
-    interrupted."""
-    from rewind.transcript.liveness import is_busy
-
-    found = {}
-    for entry in recorded_sessions(state, place_dir):
-        profile = profile_named(str(entry.get("agent")), state.project.home)
-        session_id = str(entry.get("session_id"))
-        if entry.get("running") and is_busy(profile, session_id, entry):
-            found[session_id] = profile
-    return found
-
-
-def recorded_session(state: State, session_id: str) -> JsonObject | None:
-    return next((s for s in recorded_sessions(state) if s.get("session_id") == session_id), None)
 
 
 def recorded_files(state: State) -> Iterator[SessionFile]:

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from rewind.checkpoint.changes.turn_changes import Unpacked, changes_between
-from rewind.checkpoint.conversations.which_session import recorded_session
+from rewind.checkpoint.conversations.recorded_sessions import recorded_session
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.select.code_at import CodeAt, SessionCode, prompt_of
 from rewind.transcript.find import SessionFile

@@ -65,7 +65,7 @@ def refuse_while_running(state: State, force: bool) -> None:
     """Refuse to replace files while an agent's turn is running, unless the person insists."""
     if force or not os.path.exists(state.project.own("session.json")):
         return
-    from rewind.checkpoint.conversations.which_session import running_turns
+    from rewind.checkpoint.conversations.recorded_sessions import running_turns
 
     for profile in running_turns(state).values():
         raise TurnRunning(agent=profile.title)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rewind.agents.registry import profile_named
+from rewind.checkpoint.conversations.recorded_sessions import recorded_session
 from rewind.checkpoint.conversations.rename_fork import title_change, write_title
 from rewind.checkpoint.conversations.session_tree import SessionInfo
 from rewind.checkpoint.conversations.trash import (
@@ -17,7 +18,6 @@ from rewind.checkpoint.conversations.trash import (
     move_to_trash,
     trashed,
 )
-from rewind.checkpoint.conversations.which_session import recorded_session
 from rewind.checkpoint.log import operations as ops
 from rewind.checkpoint.log.lineage import here
 from rewind.checkpoint.project.state import State

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rewind.agents.profile import Profile
 from rewind.agents.registry import profile_named
 from rewind.checkpoint.conversations.bring_back import size_and_mtime
-from rewind.checkpoint.conversations.which_session import recorded_session
+from rewind.checkpoint.conversations.recorded_sessions import recorded_session
 from rewind.checkpoint.project.state import State
 from rewind.errors import RewindError
 from rewind.transcript.liveness import is_open

@@ -13,8 +13,8 @@ from rewind.checkpoint.conversations.bring_back import (
     size_and_mtime,
     size_header_and_mtime,
 )
+from rewind.checkpoint.conversations.recorded_sessions import recorded_session
 from rewind.checkpoint.conversations.trash import move_file
-from rewind.checkpoint.conversations.which_session import recorded_session
 from rewind.checkpoint.log.operations import FORK
 from rewind.checkpoint.project.unfinished import Unfinished
 from rewind.checkpoint.rewind.effects.continued import rewritten_session_was_continued
