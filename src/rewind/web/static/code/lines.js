@@ -1,4 +1,5 @@
-// A difference line by line, from rows that the server made: unified or side by side, with equal lines folded.
+// A difference line by line, from rows that the server made: unified or side by side, with equal lines
+// folded.
 
 import {h} from '../core/element.js';
 import {icon} from '../parts/icons.js';

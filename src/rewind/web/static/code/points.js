@@ -1,5 +1,5 @@
-// What the timeline shows: rows of the history (a turn, an edit, a checkpoint by hand, an operation), or every
-// checkpoint. Both become points with the same fields.
+// What the timeline shows: rows of the history (a turn, an edit, a checkpoint by hand, an operation), or
+// every checkpoint. Both become points with the same fields.
 
 import {oneLine} from '../core/format.js';
 

@@ -85,8 +85,8 @@ export function freshId(prefix) {
 }
 
 /**
- * A button that cannot be used now can still be focused and pressed. The reason is its title and its accessible
- * description, and a press shows it as a message.
+ * A button that cannot be used now can still be focused and pressed. The reason is its title and its
+ * accessible description, and a press shows it as a message.
  */
 export function button(spec, {label, reason = null, onclick, ...more}, ...children) {
   const node = h(`button.${spec}`, {'aria-label': label, ...more}, ...children);

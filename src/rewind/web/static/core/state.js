@@ -65,8 +65,8 @@ class State extends EventTarget {
   }
 
   /**
-   * Applies a pushed change now, and once more after a reading that is in progress, whose answer may be older.
-   * If the answer is newer, the server will push that newer state as well: pushes come in order.
+   * Applies a pushed change now, and once more after a reading that is in progress, whose answer may be
+   * older. If the answer is newer, the server will push that newer state as well: pushes come in order.
    */
   apply(change) {
     change();

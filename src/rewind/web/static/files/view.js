@@ -1,4 +1,5 @@
-// The files of the project at any point: the tree, and one file with its history and the authors of its lines.
+// The files of the project at any point: the tree, and one file with its history and the authors of its
+// lines.
 
 import {h, fill, freshId, inPlace} from '../core/element.js';
 import {icon} from '../parts/icons.js';

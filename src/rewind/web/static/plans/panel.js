@@ -22,8 +22,8 @@ let toResume = ''; // the command that the panel shows
 
 /**
  * `title`: what was done; `answer`: the server's answer about files; `resume`: the command that continues;
- * `prompt`: the prompt that was taken back; `note`: a text for the agent; `undo`, `redo`: functions, if that is
- * possible.
+ * `prompt`: the prompt that was taken back; `note`: a text for the agent; `undo`, `redo`: functions, if
+ * that is possible.
  */
 export function showPanel({
   title,

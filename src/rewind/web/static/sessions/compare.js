@@ -1,4 +1,5 @@
-// Two branches side by side: their common turns, where they part, how each continues, and the code differences.
+// Two branches side by side: their common turns, where they part, how each continues, and the code
+// differences.
 
 import {h, fill, listOf} from '../core/element.js';
 import {icon} from '../parts/icons.js';

@@ -30,7 +30,8 @@ export class Futures {
   constructor(changed) {
     this.changed = changed;
     this.marked = new Set();
-    this.buttons = new Map(); // they are kept, so that a dialog can return the focus to the one that opened it
+    // They are kept, so that a dialog can return the focus to the one that opened it.
+    this.buttons = new Map();
     this.node = h('section.futures', {'aria-labelledby': 'futures-title', hidden: true});
     this.act = h(
       'button.primary',

@@ -1,4 +1,5 @@
-// Sessions and forks as lanes: where they part, where an agent itself rewound, and which turn the files are at.
+// Sessions and forks as lanes: where they part, where an agent itself rewound, and which turn the files are
+// at.
 
 import {h, fill, inPlace, svg} from '../core/element.js';
 import {api} from '../core/api.js';

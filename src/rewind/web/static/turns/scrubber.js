@@ -1,5 +1,6 @@
 // The session as a row of bars, one for each turn. The height shows the changed lines, red means a failure.
-// Hovering shows a turn, a click goes there, dragging shows which files would change, releasing opens the plan.
+// Hovering shows a turn, a click goes there, dragging shows which files would change, releasing opens the
+// plan.
 
 import {h, fill, listOf, svg} from '../core/element.js';
 import {api} from '../core/api.js';
