@@ -152,7 +152,7 @@ def state_of(project: Path, home: Path, last: Optional[Path] = None) -> Path:
 
 def steps_of(state: Path) -> list[dict[str, Any]]:
     """The steps that are not undone, oldest first, including an interrupted redo."""
-    from rewind.checkpoint.log.operations import FILE, Operations
+    from rewind.checkpoint.operation_log.operations import FILE, Operations
 
     operations = Operations(str(state / FILE), "main")
     half_done = operations.interrupted()
@@ -160,7 +160,7 @@ def steps_of(state: Path) -> list[dict[str, Any]]:
 
 
 def is_interrupted(state: Path) -> bool:
-    from rewind.checkpoint.log.operations import FILE, Operations
+    from rewind.checkpoint.operation_log.operations import FILE, Operations
 
     return Operations(str(state / FILE), "main").interrupted() is not None
 

@@ -58,7 +58,7 @@ def test_imports_point_down() -> None:
 # the folders may use all of them, and no folder uses such a file.
 FOLDERS = {
     "snapshot": ("trees", "diff", "merge", "rules", "scan watchman", "apply", "archive git"),
-    "checkpoint": ("records log project", "conversations", "upkeep", "save", "changes select",
+    "checkpoint": ("records operation_log project", "conversations", "upkeep", "save", "changes select",
                    "futures/known", "rewind", "turns", "futures share", "map remote repair", "search"),
     "web": ("render", "reads", "writes", "server"),
 }

@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from rewind.checkpoint.futures.known.lane import Lane
     from rewind.checkpoint.futures.make import Future
     from rewind.checkpoint.futures.run import Ran
-    from rewind.checkpoint.log.lineage import Lineage
-    from rewind.checkpoint.log.operations import Operation
     from rewind.checkpoint.map.by_session import (
         CHECKPOINT,
         EDIT,
@@ -68,6 +66,8 @@ if TYPE_CHECKING:
     from rewind.checkpoint.map.session_shape import SessionShape, seconds_between
     from rewind.checkpoint.map.turn_map import MapRow
     from rewind.checkpoint.map.turn_views import TurnPage
+    from rewind.checkpoint.operation_log.lineage import Lineage
+    from rewind.checkpoint.operation_log.operations import Operation
     from rewind.checkpoint.project.all_projects import all_projects
     from rewind.checkpoint.project.damage import MissingContent
     from rewind.checkpoint.project.init import check_root
@@ -535,13 +535,13 @@ class Controller:
 
     def here(self) -> Record | None:
         """The checkpoint that the project stands on."""
-        from rewind.checkpoint.log.lineage import here
+        from rewind.checkpoint.operation_log.lineage import here
 
         return here(self._fresh)
 
     def lineage(self) -> Lineage:
         """What each checkpoint came from."""
-        from rewind.checkpoint.log.lineage import lineage
+        from rewind.checkpoint.operation_log.lineage import lineage
 
         return lineage(self._fresh)
 

@@ -439,8 +439,8 @@ def test_a_rarer_checkpoint_does_without_what_is_there_for_types(rewind: Rewind,
 
 
 CHECKPOINT = """\
-    agents agents.profile agents.registry checkpoint checkpoint.log checkpoint.log.lineage
-    checkpoint.log.operations checkpoint.project checkpoint.project.identity
+    agents agents.profile agents.registry checkpoint checkpoint.operation_log checkpoint.operation_log.lineage
+    checkpoint.operation_log.operations checkpoint.project checkpoint.project.identity
     checkpoint.project.known_stores checkpoint.project.locked checkpoint.project.state
     checkpoint.project.vanished
     checkpoint.records checkpoint.records.record checkpoint.records.seal checkpoint.records.timeline

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rewind.checkpoint.futures.known.lane import lanes
 from rewind.checkpoint.futures.shape import problem
-from rewind.checkpoint.log.lineage import here
+from rewind.checkpoint.operation_log.lineage import here
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source

@@ -42,7 +42,7 @@ COMMAND_ROOTS = ("rewind.cli.main", "rewind.controller", "rewind.cli.look.list.l
 ALONG = {"rewind.cli.main": ("rewind.cli.output.streams",),
          "rewind.cli.look.list.list_": (
              "rewind.checkpoint.rewind.operation_words", "rewind.checkpoint.map.turn_map",
-             "rewind.checkpoint.log.lineage", "rewind.checkpoint.records.timeline",
+             "rewind.checkpoint.operation_log.lineage", "rewind.checkpoint.records.timeline",
              "rewind.checkpoint.project.vanished", "rewind.checkpoint.project.missed",
              "rewind.checkpoint.conversations.recorded_sessions")}
 HEAD = 16  # bytes that say where the code begins and how long the file is; the index follows

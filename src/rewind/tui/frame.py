@@ -7,7 +7,7 @@ from textual.widgets import Footer
 
 from rewind.tui.dialogs.working import Failure, Working
 from rewind.tui.host import Host
-from rewind.tui.keys_in_order import KeysInOrder
+from rewind.tui.key_queue import KeysInOrder
 
 _DARK = Theme("rewind-dark", primary="#4f8fd0", secondary="#8a6fc0", accent="#5fb3b3", success="#6aaf6a",
               warning="#d0a040", error="#d06060", foreground="#d8dce4", background="#12151b",

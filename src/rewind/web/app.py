@@ -22,7 +22,7 @@ from rewind.web.server.socket import Hub
 from rewind.web.server.work import JobRunner
 from rewind.web.writes import futures, plans, surgery
 
-Read = Callable[[Controller, Query], Mapping[str, object]]  # see `reads/answers.py`
+Read = Callable[[Controller, Query], Mapping[str, object]]  # see `reads/answer_types.py`
 
 STATIC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "static")
 _READS: dict[str, Read] = {

@@ -7,7 +7,7 @@ import pytest
 from chat_scene import Scene
 from cli.conftest import InProcess, cli  # noqa: F401 - the fixture
 from rewind.checkpoint.changes.authors import AGENT, YOU, Author, Authors
-from rewind.checkpoint.log.lineage import lineage
+from rewind.checkpoint.operation_log.lineage import lineage
 from rewind.controller import Controller
 
 

@@ -19,7 +19,7 @@ from checkpoint.rewind.killed import killed_in
 from cli import conftest as in_process
 from cli.conftest import InProcess
 from make_transcripts import compact
-from rewind.checkpoint.log.operations import Operations
+from rewind.checkpoint.operation_log.operations import Operations
 from rewind.cli.main import main
 from rewind.processes import process_start
 from rewind.transcript.write import content

@@ -12,7 +12,7 @@ import pytest
 from chat_scene import Scene, prompts_of
 from cli import conftest as in_process
 from cli.conftest import InProcess
-from rewind.checkpoint.log.operations import Operations
+from rewind.checkpoint.operation_log.operations import Operations
 from rewind.checkpoint.rewind.conversation import carry_out
 from rewind.checkpoint.rewind.files.stage import StagedRestore
 

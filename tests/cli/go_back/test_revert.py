@@ -12,7 +12,7 @@ import pytest
 from chat_scene import SESSION, Claude, Turns
 from cli.conftest import InProcess
 from rewind.agents.registry import profile_for
-from rewind.checkpoint.log.operations import Operations
+from rewind.checkpoint.operation_log.operations import Operations
 from rewind.checkpoint.project.locked import locked
 from rewind.controller import Controller
 from rewind.errors import RewindError

@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from checkpoint.rewind.killed import killed_after, killed_in
-from rewind.checkpoint.log.operations import Operations
+from rewind.checkpoint.operation_log.operations import Operations
 from rewind.cli.main import main
 from rewind_cli import Rewind, tree_state
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rewind.checkpoint.log.lineage import Lineage
+from rewind.checkpoint.operation_log.lineage import Lineage
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record, cursor_of, prompt_start
 from rewind.errors import RewindError

@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import time
 
-from rewind.checkpoint.log.lineage import lineage
+from rewind.checkpoint.operation_log.lineage import lineage
 from rewind.checkpoint.records.source import Source, between
 from rewind.errors import RewindError
 from rewind.fast import quickjson

@@ -10,7 +10,7 @@ from rewind.fast.blake2 import digest_of_pieces
 from rewind.transcript.read.lines import open_transcript, read_at
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.log.line import Effect
+    from rewind.checkpoint.operation_log.line import Effect
 
 _MOST = 256 << 20  # takes about a second, while a person waits
 _STEP = 4 << 20

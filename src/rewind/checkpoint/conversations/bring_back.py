@@ -40,7 +40,7 @@ from rewind.transcript.write.in_place import rewrite
 from rewind.transcript.write.sidecars import INDEX, add_to_index, sidecar_paths, update_index
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.log.line import Effect
+    from rewind.checkpoint.operation_log.line import Effect
     from rewind.checkpoint.project.known_forks import KnownFork
     from rewind.checkpoint.records.record import Transcript
 

@@ -16,7 +16,7 @@ from rewind.transcript.write.fork import temp_of
 from rewind.transcript.write.retitle import given_title, keeps_titles, needs_new_file, retitle
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.log.line import Effect
+    from rewind.checkpoint.operation_log.line import Effect
 
 
 def title_change(info: SessionInfo, name: str) -> Effect:

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, TypedDict
 
 from rewind.checkpoint.conversations.which_session import SessionActivity, recorded_files
-from rewind.checkpoint.log.fork_code import replaced_code
+from rewind.checkpoint.operation_log.fork_code import replaced_code
 from rewind.checkpoint.project.known_forks import ancestors
 from rewind.checkpoint.project.state import State
 from rewind.errors import RewindError

@@ -24,7 +24,7 @@ from rewind.transcript.write.sidecars import remove_from_index, sidecar_paths
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rewind.checkpoint.log.line import Effect
+    from rewind.checkpoint.operation_log.line import Effect
     from rewind.checkpoint.project.known_forks import KnownFork
 
 TRASH = "trash"

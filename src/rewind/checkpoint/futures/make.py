@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from rewind.checkpoint.conversations.bring_back import ForkPlace, make_fork
 from rewind.checkpoint.futures.known.directory import commit_for, make_place
 from rewind.checkpoint.futures.known.half_made import Making, sweep
-from rewind.checkpoint.log import operations as ops
+from rewind.checkpoint.operation_log import operations as ops
 from rewind.checkpoint.project.identity import enter_place
 from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.project.state import State

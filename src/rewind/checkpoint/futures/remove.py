@@ -11,9 +11,9 @@ from rewind.checkpoint.futures.compare import bring_up_to_date
 from rewind.checkpoint.futures.known.directory import is_file
 from rewind.checkpoint.futures.known.half_made import remove_half_made, sweep
 from rewind.checkpoint.futures.known.lane import Lane, OpenPlace, interrupted, read_progress, session_of
-from rewind.checkpoint.log import operations as ops
-from rewind.checkpoint.log.lineage import here
-from rewind.checkpoint.log.operations import Operation
+from rewind.checkpoint.operation_log import operations as ops
+from rewind.checkpoint.operation_log.lineage import here
+from rewind.checkpoint.operation_log.operations import Operation
 from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.conversation.forks import logged_operation, trash_effect
@@ -25,7 +25,7 @@ from rewind.snapshot.git.run import Git
 from rewind.snapshot.trees.listing import uncovered
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.log.line import Effect
+    from rewind.checkpoint.operation_log.line import Effect
 
 
 def remove(state: State, lane: Lane, *, force: bool = False, dry_run: bool = False) -> None:

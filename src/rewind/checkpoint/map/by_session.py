@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from rewind.checkpoint.conversations.session_tree import SessionInfo, session_infos
 from rewind.checkpoint.futures.known.lane import Lane
-from rewind.checkpoint.log.lineage import here
-from rewind.checkpoint.log.operations import FILE as OPERATIONS
 from rewind.checkpoint.map.facts import add_changes
 from rewind.checkpoint.map.turn_map import TURN, MapRow, turn_map
+from rewind.checkpoint.operation_log.lineage import here
+from rewind.checkpoint.operation_log.operations import FILE as OPERATIONS
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record, noted_place, prompt_start, seconds_of, session_of
 from rewind.checkpoint.rewind.target import AtCheckpoint, AtTurn, Target

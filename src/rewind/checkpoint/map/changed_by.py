@@ -8,9 +8,9 @@ import os
 from rewind.agents.registry import profile_for
 from rewind.checkpoint.changes.authors import Authors
 from rewind.checkpoint.changes.turn_changes import is_directory
-from rewind.checkpoint.log.lineage import Lineage, here, lineage
 from rewind.checkpoint.map.facts import transcript_of
 from rewind.checkpoint.map.turn_map import MapRow
+from rewind.checkpoint.operation_log.lineage import Lineage, here, lineage
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source, between

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rewind.checkpoint.conversations.session_tree import SessionInfo, shared_turns
-from rewind.checkpoint.log.fork_code import began_at
 from rewind.checkpoint.map.turn_views import TurnPage, read_page
+from rewind.checkpoint.operation_log.fork_code import began_at
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source, between

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from rewind.checkpoint.changes.turn_changes import changes_between
-from rewind.checkpoint.log.lineage import here
+from rewind.checkpoint.operation_log.lineage import here
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record, seconds_of, session_of
 from rewind.checkpoint.select.code_at import CodeAt, PromptAt, SessionCode, session_and_ancestors

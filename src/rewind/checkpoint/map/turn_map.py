@@ -3,8 +3,8 @@ made from the index of records and reads no transcript."""
 
 from __future__ import annotations
 
-from rewind.checkpoint.log.lineage import here_among, parents_of, partial_backups
-from rewind.checkpoint.log.operations import ADOPT, APPLY, REVERT, Operation
+from rewind.checkpoint.operation_log.lineage import here_among, parents_of, partial_backups
+from rewind.checkpoint.operation_log.operations import ADOPT, APPLY, REVERT, Operation
 from rewind.errors import RewindError
 
 TYPE_CHECKING = False

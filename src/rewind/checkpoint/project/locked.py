@@ -159,7 +159,7 @@ def _upgrade(state: State) -> None:
 
     info = read_store_file(state.project)  # another process may have done it meanwhile
     if info["format"] < FORMAT:
-        from rewind.checkpoint.log.lineage import here
+        from rewind.checkpoint.operation_log.lineage import here
 
         operations, current, newest = state.operations(), here(state), state.timeline.newest()
         operations.import_old_history(current.name if current else "", newest.sequence if newest else 0)

@@ -28,7 +28,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rewind.checkpoint.log.operations import Operation, Operations
+    from rewind.checkpoint.operation_log.operations import Operation, Operations
     from rewind.checkpoint.project.damage import Damage
     from rewind.checkpoint.project.known_forks import KnownForks
     from rewind.checkpoint.records.timeline import Timeline
@@ -189,7 +189,7 @@ class State:
         self._timeline = None
 
     def operations(self, place: str = "") -> Operations:
-        from rewind.checkpoint.log.operations import FILE, OLD_FILE, Operations
+        from rewind.checkpoint.operation_log.operations import FILE, OLD_FILE, Operations
 
         known = self.known_operations(place)
         if known is None:

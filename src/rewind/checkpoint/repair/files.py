@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rewind import jsonfile
-from rewind.checkpoint.log.operations import FILE as OPERATIONS
+from rewind.checkpoint.operation_log.operations import FILE as OPERATIONS
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import ARCHIVE, FORMAT, METADATA, Record, decode_record
 from rewind.checkpoint.records.seal import SEAL, is_broken, sealed

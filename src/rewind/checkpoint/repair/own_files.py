@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from rewind.checkpoint.conversations.backup_sums import backup_was_changed
-from rewind.checkpoint.log.operations import FILE as OPERATIONS
-from rewind.checkpoint.log.operations import MAX_BYTES as MOST_OPERATIONS
-from rewind.checkpoint.log.operations import is_torn
+from rewind.checkpoint.operation_log.operations import FILE as OPERATIONS
+from rewind.checkpoint.operation_log.operations import MAX_BYTES as MOST_OPERATIONS
+from rewind.checkpoint.operation_log.operations import is_torn
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.project.vanished import vanished
 from rewind.checkpoint.records.record import METADATA, is_name

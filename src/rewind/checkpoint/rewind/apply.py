@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint.log import operations as ops
-from rewind.checkpoint.log.lineage import here
+from rewind.checkpoint.operation_log import operations as ops
+from rewind.checkpoint.operation_log.lineage import here
 from rewind.checkpoint.project.locked import locked
 from rewind.checkpoint.rewind.effects import outside
 from rewind.checkpoint.rewind.files.file_plan import RestorePlan
@@ -32,8 +32,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rewind.checkpoint.log.line import Effect, WhereCut
-    from rewind.checkpoint.log.operations import Operation
+    from rewind.checkpoint.operation_log.line import Effect, WhereCut
+    from rewind.checkpoint.operation_log.operations import Operation
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Outside, Record, Trigger
     from rewind.checkpoint.rewind.conversation.carry_out import Conversation

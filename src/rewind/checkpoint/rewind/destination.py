@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rewind.checkpoint.conversations.bring_back import ConversationPlan
-    from rewind.checkpoint.log.line import Effect
-    from rewind.checkpoint.log.operations import Operation
+    from rewind.checkpoint.operation_log.line import Effect
+    from rewind.checkpoint.operation_log.operations import Operation
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind.files.code_to_restore import CodeToRestore

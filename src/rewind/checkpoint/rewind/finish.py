@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.log import operations as ops
-from rewind.checkpoint.log.operations import Operation
+from rewind.checkpoint.operation_log import operations as ops
+from rewind.checkpoint.operation_log.operations import Operation
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.destination import Destination

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.log import operations as ops
+from rewind.checkpoint.operation_log import operations as ops
 from rewind.words import plural, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rewind.checkpoint.log.line import Effect
-    from rewind.checkpoint.log.operations import Operation
+    from rewind.checkpoint.operation_log.line import Effect
+    from rewind.checkpoint.operation_log.operations import Operation
 
 
 _LONGEST = 60  # characters of a prompt

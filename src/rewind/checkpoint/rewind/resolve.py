@@ -3,7 +3,7 @@ when it is needed, because most requests are only about files."""
 
 from __future__ import annotations
 
-from rewind.checkpoint.log import operations as ops
+from rewind.checkpoint.operation_log import operations as ops
 from rewind.checkpoint.rewind import target as targets
 from rewind.checkpoint.rewind.destination import Destination
 from rewind.checkpoint.rewind.effects import outside

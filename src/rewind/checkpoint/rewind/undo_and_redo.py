@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint.log import operations as ops
-from rewind.checkpoint.log.lineage import here, is_ordinary, lineage
+from rewind.checkpoint.operation_log import operations as ops
+from rewind.checkpoint.operation_log.lineage import here, is_ordinary, lineage
 from rewind.checkpoint.records.source import Source, between
 from rewind.checkpoint.rewind.destination import Destination
 from rewind.checkpoint.rewind.files.code_to_restore import CodeToRestore, intact_record
@@ -19,8 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from rewind.checkpoint.log.line import Effect
-    from rewind.checkpoint.log.operations import Operation
+    from rewind.checkpoint.operation_log.line import Effect
+    from rewind.checkpoint.operation_log.operations import Operation
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.rewind import target as targets

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from rewind.checkpoint.log.lineage import here
+from rewind.checkpoint.operation_log.lineage import here
 from rewind.checkpoint.project.vanished import note_vanished
 from rewind.checkpoint.records.record import ARCHIVE, FORMAT, Record, iso_time_ms
 from rewind.files import PRIVATE_FILE

@@ -112,7 +112,7 @@ def _due(state: State) -> str:
 
 
 def _here(state: State) -> Record | None:
-    from rewind.checkpoint.log.lineage import here
+    from rewind.checkpoint.operation_log.lineage import here
 
     return here(state)
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 
-from rewind.checkpoint.log.lineage import lineage
+from rewind.checkpoint.operation_log.lineage import lineage
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source

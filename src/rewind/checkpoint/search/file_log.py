@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
-from rewind.checkpoint.log.lineage import Lineage, lineage
+from rewind.checkpoint.operation_log.lineage import Lineage, lineage
 from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.select.last_prompt import LastPrompt, LastPrompts
 from rewind.errors import RewindError, StoreDamaged
@@ -18,8 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rewind.checkpoint.log.operations import Operation
     from rewind.checkpoint.map.turn_map import MapRow
+    from rewind.checkpoint.operation_log.operations import Operation
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Record
     from rewind.snapshot.diff.compare import Comparison, Read

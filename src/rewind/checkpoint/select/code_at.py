@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right
 from typing import BinaryIO
 
 from rewind.agents.profile import Profile, pick
-from rewind.checkpoint.log.operations import FUTURE
+from rewind.checkpoint.operation_log.operations import FUTURE
 from rewind.checkpoint.project.known_forks import ancestors
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record, cursor_of, noted_place, seconds_of, session_of

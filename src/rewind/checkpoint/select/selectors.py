@@ -79,7 +79,7 @@ def _named(state: State, name: str) -> Record:
 
 def _of_word(state: State, word: str) -> Record:
     if word == "@":
-        from rewind.checkpoint.log.lineage import here
+        from rewind.checkpoint.operation_log.lineage import here
 
         found = here(state)
     else:
@@ -119,7 +119,7 @@ def _at_moment(state: State, text: str) -> Selected | None:
     at = moment(text, time.time())
     if at is None:
         return None
-    from rewind.checkpoint.log.lineage import is_ordinary
+    from rewind.checkpoint.operation_log.lineage import is_ordinary
 
     own = [r for r in state.timeline.all() if is_ordinary(r) and r.place == state.place]
     found = next((r for r in reversed(own) if r.created <= at), None)
@@ -133,7 +133,7 @@ def _at_moment(state: State, text: str) -> Selected | None:
 
 
 def _ancestor(state: State, record: Record, steps: int, text: str) -> Record:
-    from rewind.checkpoint.log.lineage import lineage
+    from rewind.checkpoint.operation_log.lineage import lineage
 
     line = list(lineage(state).line(record.name))
     if steps < len(line):

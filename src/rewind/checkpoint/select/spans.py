@@ -4,7 +4,7 @@ code, one before and one after."""
 from __future__ import annotations
 
 from rewind.checkpoint.conversations.which_session import choose_session
-from rewind.checkpoint.log.lineage import here, lineage
+from rewind.checkpoint.operation_log.lineage import here, lineage
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.select.code_at import CodeAt, PromptAt, SessionCode, read_prompt_at
 from rewind.checkpoint.select.selectors import select

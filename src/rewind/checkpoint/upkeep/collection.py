@@ -10,8 +10,8 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rewind.checkpoint.log.lineage import lineage
-from rewind.checkpoint.log.operations import FILE as OPERATIONS
+from rewind.checkpoint.operation_log.lineage import lineage
+from rewind.checkpoint.operation_log.operations import FILE as OPERATIONS
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.upkeep.disk_use import disk_use

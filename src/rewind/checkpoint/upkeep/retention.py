@@ -8,8 +8,8 @@ from collections.abc import Iterable, Set
 from typing import TYPE_CHECKING
 
 from rewind.checkpoint.conversations.links import body_of, header_of, links_of, newest_versions
-from rewind.checkpoint.log.lineage import Lineage, here_in_all_places, lineage
-from rewind.checkpoint.log.operations import KEPT_STEPS
+from rewind.checkpoint.operation_log.lineage import Lineage, here_in_all_places, lineage
+from rewind.checkpoint.operation_log.operations import KEPT_STEPS
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import FORMAT, Record
 from rewind.checkpoint.upkeep.disk_use import archive_size, disk_use, repository_bytes

@@ -16,8 +16,8 @@ from rewind.words import age, plural, safe, shown
 if TYPE_CHECKING:
     from typing import TypedDict
 
-    from rewind.checkpoint.log.line import Effect
-    from rewind.checkpoint.log.operations import Operation
+    from rewind.checkpoint.operation_log.line import Effect
+    from rewind.checkpoint.operation_log.operations import Operation
     from rewind.cli.output.style import PathJson
 
     class OperationJson(TypedDict):

@@ -24,7 +24,7 @@ from rewind.errors import UsageError
 from rewind.words import plural, safe
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.log.operations import Operation
+    from rewind.checkpoint.operation_log.operations import Operation
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target
     from rewind.cli.plugin.plans import OutcomeAnswer, PlanAnswer

@@ -19,8 +19,8 @@ from rewind.tui.parts.screen_words import plan_lines
 from rewind.words import from_home, one_line, plural, safe_lines, shortened
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.log.operations import Operation
     from rewind.checkpoint.map.by_session import Item
+    from rewind.checkpoint.operation_log.operations import Operation
     from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target

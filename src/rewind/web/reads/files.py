@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.select.last_prompt import LastPrompt
     from rewind.checkpoint.turns.blame.blame import BlamedLine
     from rewind.snapshot.trees.tree import TreeEntry
-    from rewind.web.reads import answers, parts
+    from rewind.web.reads import answer_types, parts
 
 NOW = "now"
 _MOST_LISTED = 2000
@@ -36,7 +36,7 @@ _MOST_REMEMBERED = 10
 
 # the tree
 
-def tree(controller: Controller, query: Query) -> answers.Tree:
+def tree(controller: Controller, query: Query) -> answer_types.Tree:
     """One folder, or with `q` all paths that contain this text."""
     at, words = query.checkpoint_or_now("at"), query.text("q", 200).strip().casefold()
     heat = _heat(controller, at)
@@ -161,7 +161,7 @@ def _file(controller: Controller, query: Query) -> tuple[str | None, bytes]:
         return at, _path(query, "path", side, _heat(controller, at))
 
 
-def log(controller: Controller, query: Query) -> answers.FileLog:
+def log(controller: Controller, query: Query) -> answer_types.FileLog:
     """Like `rewind log`: the checkpoints and operations that changed a file, newest first."""
     _, path = _file(controller, query)
     count = query.number("count", _MOST_CHANGES, low=1, high=_MOST_CHANGES)
@@ -171,7 +171,7 @@ def log(controller: Controller, query: Query) -> answers.FileLog:
             "more": len(found) > count, "leftOut": len(damaged)}
 
 
-def _logged(controller: Controller, entry: LogEntry) -> answers.FileChange:
+def _logged(controller: Controller, entry: LogEntry) -> answer_types.FileChange:
     record, op = entry.record, entry.operation
     known = [one.counts for one in entry.compared() if one.counts]
     return {"checkpoint": record.name, "operation": op.id if op else None,
@@ -180,7 +180,7 @@ def _logged(controller: Controller, entry: LogEntry) -> answers.FileChange:
             "text": controller.describe(op) if op else record.description, "prompt": _prompt(entry.prompt)}
 
 
-def blame(controller: Controller, query: Query) -> answers.Blame:
+def blame(controller: Controller, query: Query) -> answer_types.Blame:
     """Like `rewind blame`: the lines in colours, and who wrote each run of lines."""
     at, path = _file(controller, query)
     start = query.number("from", 1, low=1)
@@ -192,7 +192,7 @@ def blame(controller: Controller, query: Query) -> answers.Blame:
 
 
 def _lines(controller: Controller, path: bytes, at: str | None,
-           ) -> tuple[list[BlamedLine], answers.WhyNoLines | None]:
+           ) -> tuple[list[BlamedLine], answer_types.WhyNoLines | None]:
     """A file without lines is no error: a binary file, a link, or a file that is not there."""
     try:
         return controller.blame(path, at).lines, None

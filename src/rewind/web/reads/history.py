@@ -10,7 +10,7 @@ from rewind.web.reads.query import Query
 
 if TYPE_CHECKING:
     from rewind.checkpoint.map.turn_map import MapRow
-    from rewind.web.reads import answers
+    from rewind.web.reads import answer_types
 
 _MOST = 500
 _AROUND = 10  # rows after the one that was asked for
@@ -18,7 +18,7 @@ _PATIENCE = 1.5  # seconds for counting changes; the page asks again for the res
 _KINDS = ("all", "turn", "edit", "checkpoint", "operation")
 
 
-def history(controller: Controller, query: Query) -> answers.History:
+def history(controller: Controller, query: Query) -> answer_types.History:
     """Newest first. `q` looks for words in prompts, descriptions and the names of changed files."""
     kind, words = query.choice("kind", _KINDS), query.text("q", 200).strip().casefold()
     rows = controller.turn_map()
@@ -65,7 +65,7 @@ def _touches(row: MapRow, words: str) -> bool:
     return any(words in file["path"].casefold() for file in (row.changes or {}).get("files", ()))
 
 
-def _row(controller: Controller, row: MapRow) -> answers.HistoryRow:
+def _row(controller: Controller, row: MapRow) -> answer_types.HistoryRow:
     op = row.op
     before, after = (op.before, op.checkpoint) if op else (
         row.before.name if row.before else "", row.after.name if row.after else "")

@@ -12,8 +12,8 @@ from rewind.web.reads.paths import named_path, paths_in
 from rewind.web.reads.query import Query
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.log.operations import Operation
-    from rewind.web.reads import answers, parts
+    from rewind.checkpoint.operation_log.operations import Operation
+    from rewind.web.reads import answer_types, parts
 
 _MOST_OPERATIONS = 500
 _MOST_CHECKPOINTS = 500
@@ -21,7 +21,7 @@ _AROUND = 10  # checkpoints that are shown after the one that was asked for
 _PATIENCE = 1.5  # seconds for counting changes; the page asks again for the rest
 
 
-def project(controller: Controller, query: Query | None = None) -> answers.Project:
+def project(controller: Controller, query: Query | None = None) -> answer_types.Project:
     records, here = controller.list_checkpoints(backups=True), controller.here()
     missed = controller.missed()
     return {
@@ -40,7 +40,7 @@ def _operation(controller: Controller, op: Operation | None) -> parts.OperationN
     return {"id": op.id, "at": op.at, "text": controller.describe(op)} if op else None
 
 
-def interrupted(controller: Controller) -> answers.Interrupted | None:
+def interrupted(controller: Controller) -> answer_types.Interrupted | None:
     op = controller.interrupted()
     if not op:
         return None
@@ -48,7 +48,7 @@ def interrupted(controller: Controller) -> answers.Interrupted | None:
             "message": f"Some files are as in {op.checkpoint}, others are not yet. Undo it, or finish it."}
 
 
-def operations(controller: Controller, query: Query) -> answers.Operations:
+def operations(controller: Controller, query: Query) -> answer_types.Operations:
     """The log, newest first."""
     found = reversed(controller.operations())
     return {"operations": [{"id": op.id, "at": op.at, "command": op.command, "text": controller.describe(op),
@@ -56,7 +56,7 @@ def operations(controller: Controller, query: Query) -> answers.Operations:
                            for op, _ in zip(found, range(_MOST_OPERATIONS))]}
 
 
-def checkpoints(controller: Controller, query: Query) -> answers.Checkpoints:
+def checkpoints(controller: Controller, query: Query) -> answer_types.Checkpoints:
     records = controller.list_checkpoints(backups=True)
     before = query.number("before", 0, low=0)
     count = query.number("count", 50, low=1, high=_MOST_CHECKPOINTS)
@@ -71,7 +71,7 @@ def checkpoints(controller: Controller, query: Query) -> answers.Checkpoints:
         {**shapes.checkpoint(r), **shapes.row_changes(changes, r)} for r in found[:count]]}
 
 
-def diff(controller: Controller, query: Query) -> answers.Diff:
+def diff(controller: Controller, query: Query) -> answer_types.Diff:
     path = query.text("path", 4096)
     name, to = query.checkpoint, query.checkpoint_or_now("to")
     paths = [named_path(path, lambda: paths_in(controller.diff(name, to)))] if path else None

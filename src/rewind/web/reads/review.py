@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.changes.turn_changes import TurnChanges
     from rewind.snapshot.diff.compare import Comparison
     from rewind.snapshot.trees.tree import TreeEntry
-    from rewind.web.reads import answers, parts
+    from rewind.web.reads import answer_types, parts
     from rewind.web.render.rows import Row
 
     Change = tuple[bytes, TreeEntry | None, TreeEntry | None]
@@ -28,10 +28,10 @@ _COUNTED = 300  # files whose lines are counted
 _NOW = "now"
 
 
-def review(controller: Controller, query: Query) -> answers.Review:
+def review(controller: Controller, query: Query) -> answer_types.Review:
     """The files, and both ends in words."""
     start, end, words = _ends(controller, query)
-    files: list[answers.ChangedFile] = []
+    files: list[answer_types.ChangedFile] = []
     with _difference(controller, start, end) as difference:
         for number, change in enumerate(difference.changes[:_MOST_FILES]):
             one = _compared(difference, change) if number < _COUNTED else None
@@ -44,7 +44,7 @@ def review(controller: Controller, query: Query) -> answers.Review:
             "removed": sum(one["removed"] or 0 for one in files)}
 
 
-def file(controller: Controller, query: Query) -> answers.FileReview:
+def file(controller: Controller, query: Query) -> answer_types.FileReview:
     """One of the files, line by line."""
     start, end, _ = _ends(controller, query)
     text = query.text("path", 4096)
@@ -78,7 +78,7 @@ def _is_in(row: Row, low: int, high: int, new_start: int) -> bool:
     return bool(low < before <= high if kind == "del" else kind == "add" and after > new_start)
 
 
-def _ends(controller: Controller, query: Query) -> tuple[str, str, answers.Ends]:
+def _ends(controller: Controller, query: Query) -> tuple[str, str, answer_types.Ends]:
     if query.text("session", 200):
         return _of_turns(controller, query)
     names = [query.text(key, 100) or _NOW for key in ("from", "to")]
@@ -86,12 +86,12 @@ def _ends(controller: Controller, query: Query) -> tuple[str, str, answers.Ends]
     return start, end, {"from": _words(controller, start), "to": _words(controller, end)}
 
 
-def _of_turns(controller: Controller, query: Query) -> tuple[str, str, answers.Ends]:
+def _of_turns(controller: Controller, query: Query) -> tuple[str, str, answer_types.Ends]:
     session = controller.session_file(query.text("session", 200)).session_id
     first = query.number("turn", 1, low=1)
     last = max(first, query.number("last", first, low=1))
     ends = [_changes(controller, session, number) for number in (first, last)]
-    words: answers.Ends = {"from": f"before turn {first}",
+    words: answer_types.Ends = {"from": f"before turn {first}",
                            "to": f"after turn {last}" if last > first else "after"}
     return ends[0]["from"], ends[1]["to"], words
 

@@ -12,14 +12,14 @@ from rewind.web.reads.turns import shape_of
 
 if TYPE_CHECKING:
     from rewind.transcript.turns.turn_pages import Match
-    from rewind.web.reads import answers, parts
+    from rewind.web.reads import answer_types, parts
 
 _LONGEST_SEARCH = 200
 _MOST_FOUND = 20  # matches in one session
 _LOOKING = 4.0  # seconds for the whole search
 
 
-def search(controller: Controller, query: Query) -> answers.Matches:
+def search(controller: Controller, query: Query) -> answer_types.Matches:
     matches, more = controller.search(query.session, _wanted(query))
     return {"matches": [_match(match) for match in matches], "more": more}
 
@@ -35,10 +35,10 @@ def _match(found: Match) -> parts.Match:
     return {"turn": found.turn, "where": found.where, "snippet": found.snippet, "block": found.block}
 
 
-def find(controller: Controller, query: Query) -> answers.Found:
+def find(controller: Controller, query: Query) -> answer_types.Found:
     """Search all sessions, the latest first: what was said, and the names of changed files."""
     text = _wanted(query)
-    found: list[answers.SessionMatches] = []
+    found: list[answer_types.SessionMatches] = []
     until, more, complete = time.monotonic() + _LOOKING, False, True
     infos = controller.sessions()
     known = {info.session_id for info in infos}

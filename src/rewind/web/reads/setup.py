@@ -11,12 +11,12 @@ from rewind.web.reads.query import Query
 
 if TYPE_CHECKING:
     from rewind.agents.profile import Profile
-    from rewind.web.reads import answers
+    from rewind.web.reads import answer_types
 
 REGISTER = "rewind config --register-hooks"
 
 
-def setup(controller: Controller, query: Query) -> answers.Setup:
+def setup(controller: Controller, query: Query) -> answer_types.Setup:
     home, root = controller.project.home, controller.project.root
     used = {profile.name for profile in agents_found(home)}
     return {"register": REGISTER, "agents": [

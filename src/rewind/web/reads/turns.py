@@ -12,7 +12,7 @@ from rewind.web.reads.query import Query
 if TYPE_CHECKING:
     from rewind.checkpoint.map.session_shape import SessionShape
     from rewind.transcript.turns.turn_figures import TurnFigures
-    from rewind.web.reads import answers, parts
+    from rewind.web.reads import answer_types, parts
 
 _FROM_THE_END = -1_000_000_000  # a negative number counts from the end
 _MOST_TURNS = 100
@@ -23,19 +23,20 @@ _MOST_REMEMBERED = 20
 _PATIENCE = 1.5  # seconds for counting changes; the page asks again for the rest
 
 
-def turns(controller: Controller, query: Query) -> answers.TurnPage:
+def turns(controller: Controller, query: Query) -> answer_types.TurnPage:
     start = query.number("from", 1, low=_FROM_THE_END)
     count = query.number("count", 30, low=1, high=_MOST_TURNS)
     return _turns(controller, query.session, start, count, wants_html(query))
 
 
-def last_turns(controller: Controller, session: str) -> answers.TurnPage:
+def last_turns(controller: Controller, session: str) -> answer_types.TurnPage:
     """The last two turns, for a page that follows the session. Two, because the changes of a turn are known
     when the next turn begins."""
     return _turns(controller, session, -2, 2, True)
 
 
-def _turns(controller: Controller, session: str, start: int, count: int, rendered: bool) -> answers.TurnPage:
+def _turns(controller: Controller, session: str, start: int, count: int,
+           rendered: bool) -> answer_types.TurnPage:
     # Asked before and after reading: if the session is busy at either time, no turn can be rewound to.
     before = controller.is_busy(session)
     page = controller.turns(session, start, count)
@@ -49,7 +50,7 @@ def wants_html(query: Query) -> bool:
     return query.choice("render", ("text", "html")) == "html"
 
 
-def block(controller: Controller, query: Query) -> answers.OneBlock:
+def block(controller: Controller, query: Query) -> answer_types.OneBlock:
     """One block of a turn, with its whole text."""
     said = controller.said(query.session, query.place("n"), _LONGEST_BLOCK)
     at = query.place("block", low=0)
@@ -58,7 +59,7 @@ def block(controller: Controller, query: Query) -> answers.OneBlock:
     return {"block": shapes.whole_block(said.blocks[at])}
 
 
-def one_turn(controller: Controller, query: Query) -> answers.OneTurn:
+def one_turn(controller: Controller, query: Query) -> answer_types.OneTurn:
     before = controller.is_busy(query.session)
     page = controller.turns(query.session, query.place("n"), 1, whole=True)
     if not page.turns:
@@ -67,7 +68,7 @@ def one_turn(controller: Controller, query: Query) -> answers.OneTurn:
             "turn": shapes.turn(page.turns[0], wants_html(query))}
 
 
-def outline(controller: Controller, query: Query) -> answers.Outline:
+def outline(controller: Controller, query: Query) -> answer_types.Outline:
     index = controller.turn_index(query.session)
     start = _start(query, index.total)
     count = query.number("count", _MOST_OUTLINED, low=1, high=_MOST_OUTLINED)
@@ -87,7 +88,7 @@ def _start(query: Query, total: int) -> int:
     return max(1, total + 1 + start if start < 0 else start)
 
 
-def future(controller: Controller, query: Query) -> answers.Future:
+def future(controller: Controller, query: Query) -> answer_types.Future:
     """The parent's turns after the cut, counted from 1."""
     info = controller.session(controller.session_file(query.session).session_id)
     parents = {one.session_id: one for one in controller.sessions()}
@@ -103,7 +104,7 @@ def future(controller: Controller, query: Query) -> answers.Future:
             "turns": [shapes.turn(view, wants_html(query)) for view in page.turns]}
 
 
-def shape(controller: Controller, query: Query) -> answers.SessionShape:
+def shape(controller: Controller, query: Query) -> answer_types.SessionShape:
     """Every turn in a few numbers, and the marks on the session."""
     found = shape_of(controller, query.session)
     start = max(1, query.number("from", 1))

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rewind.web.reads.answers import TurnPage
+    from rewind.web.reads.answer_types import TurnPage
     from rewind.web.reads.parts import Session, Turn
-    from rewind.web.writes.answers import SessionUpdated
+    from rewind.web.writes.answer_types import SessionUpdated
 
 
 class UnsentChanges:

@@ -22,8 +22,8 @@ from rewind.web.writes.request import Request
 
 if TYPE_CHECKING:
     from rewind.jsonfile import JsonObject
-    from rewind.web.reads.answers import TurnPage
-    from rewind.web.writes.answers import Following, Push, TellsOfSessions
+    from rewind.web.reads.answer_types import TurnPage
+    from rewind.web.writes.answer_types import Following, Push, TellsOfSessions
 
 MOST_BYTES = 64 << 10
 MOST_A_SECOND = 50

@@ -13,7 +13,7 @@ from rewind.web.reads.project import interrupted, project
 
 if TYPE_CHECKING:
     from rewind.web.reads.parts import Session
-    from rewind.web.writes.answers import ProjectRead, Push
+    from rewind.web.writes.answer_types import ProjectRead, Push
 
 _PROJECT_FILES = ("operations.jsonl", "config.json")
 _BRANCH_FILES = ("branches.json", "operations.jsonl", "config.json")  # what the list of sessions depends on

@@ -17,17 +17,17 @@ from rewind.web.writes.surgery import HOW, revert_target, reverted
 if TYPE_CHECKING:
     from rewind.checkpoint.conversations.session_tree import SessionInfo
     from rewind.checkpoint.rewind.target import Target
-    from rewind.web.writes import answers
+    from rewind.web.writes import answer_types
 
 FOLLOWING = "following"
 
 
-def follow(controller: Controller, request: Request) -> answers.Following:
+def follow(controller: Controller, request: Request) -> answer_types.Following:
     """From now on, the pushes of this connection contain what is added to the session."""
     return {"event": FOLLOWING, "sessionId": request.session(controller)}
 
 
-def rewind_session(controller: Controller, request: Request) -> answers.SessionCreated:
+def rewind_session(controller: Controller, request: Request) -> answer_types.SessionCreated:
     mode = request.choice("mode", ("chat", "both"))
     turn = request.number("rewindToTurn")
     name = " ".join(request.text("name", longest=200).split()) or f"Branch from turn {turn}"
@@ -36,7 +36,7 @@ def rewind_session(controller: Controller, request: Request) -> answers.SessionC
     if done.conversation is None or done.conversation.fork is None:
         raise RewindError("The code was restored; the conversation starts over.",
                           hint="Start a new session in the terminal.")
-    code: answers.CodeBroughtBack | None = None
+    code: answer_types.CodeBroughtBack | None = None
     if done.record:
         shape = shapes.outcome(done)
         code = {"checkpoint": done.record.name, "exact": done.exact, "backup": shape["backup"],
@@ -48,7 +48,7 @@ def rewind_session(controller: Controller, request: Request) -> answers.SessionC
             "operation": done.operation, "notes": done.notes}
 
 
-def fast_forward(controller: Controller, request: Request) -> answers.FastForwarded:
+def fast_forward(controller: Controller, request: Request) -> answer_types.FastForwarded:
     session = request.session(controller)
     parent = controller.parent_session(session)
     if not request.switch("code"):
@@ -58,48 +58,48 @@ def fast_forward(controller: Controller, request: Request) -> answers.FastForwar
             "operation": done.operation or None, "notes": done.notes}
 
 
-def _updated(controller: Controller, info: SessionInfo) -> answers.SessionUpdated:
+def _updated(controller: Controller, info: SessionInfo) -> answer_types.SessionUpdated:
     fresh = controller.session(info.session_id)
     return {"event": "session_updated", "session": shapes.session(controller, fresh)}
 
 
-def rename_branch(controller: Controller, request: Request) -> answers.SessionUpdated:
+def rename_branch(controller: Controller, request: Request) -> answer_types.SessionUpdated:
     return _updated(controller, controller.rename_fork(request.session(controller), request.text("name")))
 
 
-def promote_branch(controller: Controller, request: Request) -> answers.SessionUpdated:
+def promote_branch(controller: Controller, request: Request) -> answer_types.SessionUpdated:
     return _updated(controller, controller.promote_fork(request.session(controller)))
 
 
-def delete_branches(controller: Controller, request: Request) -> answers.BranchesDeleted:
+def delete_branches(controller: Controller, request: Request) -> answer_types.BranchesDeleted:
     deleted = controller.delete_forks(request.sessions(controller))
     return {"event": "branches_deleted", "sessionIds": [info.session_id for info in deleted]}
 
 
-def undelete_branch(controller: Controller, request: Request) -> answers.SessionUpdated:
+def undelete_branch(controller: Controller, request: Request) -> answer_types.SessionUpdated:
     wanted = request.text("sessionId", longest=200)
     if not is_session_id(wanted) or not any(one["sessionId"] == wanted for one in controller.deleted_forks()):
         raise SessionNotFound(name=wanted[:50])
     return _updated(controller, controller.session(controller.undelete_fork(wanted)))
 
 
-def save_checkpoint(controller: Controller, request: Request) -> answers.CheckpointCreated:
+def save_checkpoint(controller: Controller, request: Request) -> answer_types.CheckpointCreated:
     saved = controller.save(request.text("description"))
     return {"event": "checkpoint_created", "checkpoint": shapes.checkpoint(saved.record)}
 
 
-def mark_turn(controller: Controller, request: Request) -> answers.CheckpointCreated:
+def mark_turn(controller: Controller, request: Request) -> answer_types.CheckpointCreated:
     record = controller.mark_turn(request.session(controller), request.number("turn"),
                                   request.text("name", longest=200))
     return {"event": "checkpoint_created", "checkpoint": shapes.checkpoint(record)}
 
 
-def restore_checkpoint(controller: Controller, request: Request) -> answers.Restored:
+def restore_checkpoint(controller: Controller, request: Request) -> answer_types.Restored:
     return _restored(controller, request, checkpoint_target(controller, request.checkpoint(),
                                                             request.paths()), "code")
 
 
-def revert_turn(controller: Controller, request: Request) -> answers.Reverted:
+def revert_turn(controller: Controller, request: Request) -> answer_types.Reverted:
     """Take back what one turn did. Everything later stays."""
     how = request.choice("how", HOW)
     target = revert_target(request.session(controller), request.number("turn"), how,
@@ -107,7 +107,7 @@ def revert_turn(controller: Controller, request: Request) -> answers.Reverted:
     return {"event": "reverted", **reverted(controller.go(target, "code", digest=request.stamp()))}
 
 
-def bring_back(controller: Controller, request: Request) -> answers.Restored:
+def bring_back(controller: Controller, request: Request) -> answer_types.Restored:
     """Bring back hunks of one file as they were at the first of two points. Its other changes stay."""
     how = request.choice("how", HUNK_HOW)
     ends = request.checkpoint("from"), request.checkpoint_or_now("to")
@@ -116,20 +116,20 @@ def bring_back(controller: Controller, request: Request) -> answers.Restored:
     return _restored(controller, request, target, "code")
 
 
-def undo_restore(controller: Controller, request: Request) -> answers.Restored:
+def undo_restore(controller: Controller, request: Request) -> answer_types.Restored:
     return _restored(controller, request, BeforeOperation(), "both")
 
 
-def redo(controller: Controller, request: Request) -> answers.Restored:
+def redo(controller: Controller, request: Request) -> answer_types.Restored:
     return _restored(controller, request, BeforeUndo(), "both")
 
 
-def _restored(controller: Controller, request: Request, target: Target, what: str) -> answers.Restored:
+def _restored(controller: Controller, request: Request, target: Target, what: str) -> answer_types.Restored:
     done = controller.go(target, what, digest=request.stamp())
     return {"event": "restored", **shapes.outcome(done)}
 
 
-ACTIONS: dict[str, Callable[[Controller, Request], answers.Answer]] = {
+ACTIONS: dict[str, Callable[[Controller, Request], answer_types.Answer]] = {
     action.__name__: action for action in (
         follow, rewind_session, fast_forward, rename_branch, promote_branch, delete_branches, undelete_branch,
         save_checkpoint, mark_turn, restore_checkpoint, revert_turn, bring_back, undo_restore, redo,

@@ -17,8 +17,8 @@ from rewind.web.writes.surgery import HOW, merge_shape, reverted
 if TYPE_CHECKING:
     from rewind.checkpoint.futures.known.lane import Lane
     from rewind.jsonfile import JsonObject
-    from rewind.web.reads.answers import Lanes
-    from rewind.web.writes import answers
+    from rewind.web.reads.answer_types import Lanes
+    from rewind.web.writes import answer_types
 
 _MOST = 3  # forks side by side
 _MOST_FILES = 2000
@@ -46,7 +46,7 @@ def _wanted(controller: Controller, request: Request) -> Lane:
     return _named(controller.lanes(), request.text("name", longest=200))
 
 
-def compare_lanes(controller: Controller, request: Request) -> answers.LanesCompared:
+def compare_lanes(controller: Controller, request: Request) -> answer_types.LanesCompared:
     """Unsaved work in the forks is saved first, as the command does, so this is not a GET request."""
     names = request.texts("names")
     if not 2 <= len(set(names)) == len(names) <= _MOST:
@@ -58,7 +58,7 @@ def compare_lanes(controller: Controller, request: Request) -> answers.LanesComp
             "more": max(0, len(found["files"]) - _MOST_FILES)}
 
 
-def plan_adopt(controller: Controller, request: Request) -> answers.AdoptPlanned:
+def plan_adopt(controller: Controller, request: Request) -> answer_types.AdoptPlanned:
     """Saves the work in the fork, then tells what adopting it would do here."""
     lane, how = _wanted(controller, request), request.choice("how", HOW)
     controller.save_lane(lane)
@@ -67,7 +67,7 @@ def plan_adopt(controller: Controller, request: Request) -> answers.AdoptPlanned
             **merge_shape(controller, plan)}
 
 
-def adopt_lane(controller: Controller, request: Request) -> answers.LaneAdopted:
+def adopt_lane(controller: Controller, request: Request) -> answer_types.LaneAdopted:
     lane = _wanted(controller, request)
     target = Adopted(lane.name, request.choice("how", HOW))
     done = controller.go(target, "both", digest=request.stamp())
@@ -76,14 +76,14 @@ def adopt_lane(controller: Controller, request: Request) -> answers.LaneAdopted:
             "resume": done.resume or None}
 
 
-def remove_lane(controller: Controller, request: Request) -> answers.LaneNamed:
+def remove_lane(controller: Controller, request: Request) -> answer_types.LaneNamed:
     """Never with force: work that would be lost can only be removed from the command line."""
     lane = _wanted(controller, request)
     controller.remove_lane(lane)
     return {"event": "lane_removed", "name": lane.name}
 
 
-def undelete_lane(controller: Controller, request: Request) -> answers.LaneNamed:
+def undelete_lane(controller: Controller, request: Request) -> answer_types.LaneNamed:
     lane = _named(controller.removed_lanes(), request.text("name", longest=200))
     controller.bring_back_lane(lane)
     return {"event": "lane_returned", "name": lane.name}

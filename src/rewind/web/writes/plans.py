@@ -18,7 +18,7 @@ from rewind.web.reads.paths import named_path, named_paths, paths_in, planned_pa
 from rewind.web.reads.query import Query
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.log.operations import Operation
+    from rewind.checkpoint.operation_log.operations import Operation
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.checkpoint.rewind.target import Target
     from rewind.web.reads import parts

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rewind.checkpoint.rewind.outcome import Outcome
     from rewind.checkpoint.rewind.plan import Plan
     from rewind.web.reads import parts
-    from rewind.web.writes import answers
+    from rewind.web.writes import answer_types
 
 HOW = ("", "markers", "ours", "theirs")
 _EXPLAINED = 20  # conflicts whose lines are shown
@@ -85,6 +85,6 @@ def revert_file(controller: Controller, query: Query) -> parts.FileLines:
     return file_lines(text, found)
 
 
-def reverted(done: Outcome) -> answers.MergeOutcome:
+def reverted(done: Outcome) -> answer_types.MergeOutcome:
     """`operation` is null if nothing was done, because there was nothing to do or there are conflicts."""
     return {**shapes.outcome(done), "about": done.about, "note": done.for_agent or None}

@@ -9,8 +9,8 @@ from rewind.agents.registry import profile_named
 from rewind.checkpoint.changes.turn_changes import changes_between
 from rewind.checkpoint.conversations.which_session import SessionActivity
 from rewind.checkpoint.futures.known.half_made import half_made
-from rewind.checkpoint.log.lineage import here
-from rewind.checkpoint.log.operations import UNDELETE, Operation
+from rewind.checkpoint.operation_log.lineage import here
+from rewind.checkpoint.operation_log.operations import UNDELETE, Operation
 from rewind.checkpoint.project.state import State
 from rewind.errors import FutureLost, FutureNotFound
 from rewind.index import MAIN

@@ -12,7 +12,7 @@ from rewind.checkpoint.conversations.bring_back import (
     refuse_if_open,
     rewrite_in_place,
 )
-from rewind.checkpoint.log.operations import FORK
+from rewind.checkpoint.operation_log.operations import FORK
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.destination import Destination
 from rewind.checkpoint.rewind.effects import effects
@@ -22,7 +22,7 @@ from rewind.errors import SessionInUse
 from rewind.transcript.kinds import kind_of
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.log.line import Effect, WhereCut
+    from rewind.checkpoint.operation_log.line import Effect, WhereCut
 
 
 def preview_notes(state: State, found: Destination) -> list[str]:

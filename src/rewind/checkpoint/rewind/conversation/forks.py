@@ -18,8 +18,8 @@ from rewind.checkpoint.conversations.trash import (
     move_to_trash,
     trashed,
 )
-from rewind.checkpoint.log import operations as ops
-from rewind.checkpoint.log.lineage import here
+from rewind.checkpoint.operation_log import operations as ops
+from rewind.checkpoint.operation_log.lineage import here
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.effects.kind import RENAME, TRASH, UNTRASH
 from rewind.errors import NotMadeByRewind, RewindError, SessionInUse, SessionNotFound
@@ -29,7 +29,7 @@ from rewind.transcript.read.lines import open_transcript
 from rewind.transcript.read.titles import plain_title, read_title
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.log.line import Effect
+    from rewind.checkpoint.operation_log.line import Effect
     from rewind.checkpoint.project.known_forks import KnownFork
 
     class Deleted(Effect):

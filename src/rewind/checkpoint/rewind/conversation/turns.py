@@ -11,8 +11,8 @@ from rewind.agents.profile import Profile
 from rewind.checkpoint.conversations.bring_back import ConversationPlan
 from rewind.checkpoint.conversations.recorded_sessions import recorded_session
 from rewind.checkpoint.conversations.which_session import choose_session, session_at
-from rewind.checkpoint.log import operations as ops
-from rewind.checkpoint.log.fork_code import replaced_code
+from rewind.checkpoint.operation_log import operations as ops
+from rewind.checkpoint.operation_log.fork_code import replaced_code
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind import target as targets
 from rewind.checkpoint.rewind.destination import Destination

@@ -9,8 +9,8 @@ from rewind.checkpoint.conversations.bring_back import (
     plan_of_record,
     size_header_and_mtime,
 )
-from rewind.checkpoint.log import operations as ops
-from rewind.checkpoint.log.operations import Operation
+from rewind.checkpoint.operation_log import operations as ops
+from rewind.checkpoint.operation_log.operations import Operation
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.rewind.destination import Destination

@@ -19,7 +19,7 @@ from rewind.transcript.read.lines import events_forward, open_transcript, size_o
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rewind.checkpoint.log.line import Effect
+    from rewind.checkpoint.operation_log.line import Effect
     from rewind.checkpoint.project.known_forks import KnownFork
 
 

@@ -25,7 +25,7 @@ from rewind.errors import RewindError
 
 if TYPE_CHECKING:
     from rewind.checkpoint.futures.known.lane import Lane
-    from rewind.checkpoint.log.line import Effect
+    from rewind.checkpoint.operation_log.line import Effect
     from rewind.checkpoint.project.known_forks import KnownFork
     from rewind.checkpoint.project.state import State
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rewind.checkpoint.log.operations import FORK
+from rewind.checkpoint.operation_log.operations import FORK
 from rewind.checkpoint.rewind.effects.directory import Mkdir, Rmdir
 from rewind.checkpoint.rewind.effects.fork import Fork, Rename, Trash, Untrash
 from rewind.checkpoint.rewind.effects.kind import (
@@ -24,7 +24,7 @@ from rewind.checkpoint.rewind.effects.rewritten import Rewrite, Swap
 from rewind.errors import SessionInUse
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.log.line import Effect
+    from rewind.checkpoint.operation_log.line import Effect
     from rewind.checkpoint.project.state import State
 
 _KINDS: dict[str, EffectKind] = {

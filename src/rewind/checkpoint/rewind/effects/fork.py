@@ -24,7 +24,7 @@ from rewind.transcript.place.cut import Cut
 from rewind.transcript.read.lines import end_of_lines, open_transcript
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.log.line import Effect
+    from rewind.checkpoint.operation_log.line import Effect
     from rewind.checkpoint.project.state import State
 
 _GONE = "The fork is no longer in the trash and cannot be brought back: "

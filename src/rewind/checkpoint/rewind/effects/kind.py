@@ -17,7 +17,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rewind.checkpoint.log.line import Effect
+    from rewind.checkpoint.operation_log.line import Effect
     from rewind.checkpoint.project.state import State
 
 TRASH, UNTRASH, REWRITE, SWAP, RENAME = "trash", "untrash", "rewrite", "swap", "rename"

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from rewind.checkpoint.log.line import ChangedOutside, Effect
+    from rewind.checkpoint.operation_log.line import ChangedOutside, Effect
     from rewind.checkpoint.project.state import State
     from rewind.checkpoint.records.record import Outside
     from rewind.checkpoint.rewind.destination import Destination

@@ -15,7 +15,7 @@ from rewind.checkpoint.conversations.bring_back import (
 )
 from rewind.checkpoint.conversations.recorded_sessions import recorded_session
 from rewind.checkpoint.conversations.trash import move_file
-from rewind.checkpoint.log.operations import FORK
+from rewind.checkpoint.operation_log.operations import FORK
 from rewind.checkpoint.project.unfinished import Unfinished
 from rewind.checkpoint.rewind.effects.continued import rewritten_session_was_continued
 from rewind.checkpoint.rewind.effects.kind import REWRITE, SWAP, EffectKind, EffectsResult
@@ -29,7 +29,7 @@ from rewind.transcript.write.fork import temp_of
 from rewind.transcript.write.in_place import put_back, same_bytes
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.log.line import Effect
+    from rewind.checkpoint.operation_log.line import Effect
     from rewind.checkpoint.project.state import State
 
 _BACKUP_GONE = "The conversation stays as it is, because its backup is gone: "

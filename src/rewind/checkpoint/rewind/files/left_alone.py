@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint.log.lineage import is_ordinary
+from rewind.checkpoint.operation_log.lineage import is_ordinary
 from rewind.checkpoint.records.source import Source
 from rewind.checkpoint.rewind.files.file_plan import MOUNT_POINT, NOT_EMPTY, RestorePlan
 from rewind.errors import RewindError
@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from rewind.checkpoint.log.operations import Operation
+    from rewind.checkpoint.operation_log.operations import Operation
     from rewind.checkpoint.project.state import State
 
 _ROOM = 256 << 10  # bytes of names in one operation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from rewind.checkpoint.log.lineage import here
+from rewind.checkpoint.operation_log.lineage import here
 from rewind.checkpoint.records import torn
 from rewind.checkpoint.records.source import KeptPath, Source
 from rewind.checkpoint.rewind.files import git_since, open_files

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from rewind.checkpoint.conversations.bring_back import ConversationPlan, ForkPlace
 from rewind.checkpoint.futures.known.lane import OpenPlace, check_whole, find_lane, session_of
-from rewind.checkpoint.log.lineage import here
+from rewind.checkpoint.operation_log.lineage import here
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.rewind.destination import Destination
 from rewind.checkpoint.select.spans import Span

@@ -6,7 +6,7 @@ log, undo and interruptions are the same as for any checkpoint.
 
 from __future__ import annotations
 
-from rewind.checkpoint.log import operations as ops
+from rewind.checkpoint.operation_log import operations as ops
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source

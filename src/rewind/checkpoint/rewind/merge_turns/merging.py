@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.log import operations as ops
+from rewind.checkpoint.operation_log import operations as ops
 from rewind.checkpoint.rewind.target import Merge
 from rewind.checkpoint.select.spans import Span
 from rewind.words import plural, printable, quoted

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rewind.checkpoint.share.giving import secret_names, secrets
+from rewind.checkpoint.share.giving import secret_file_names
+from rewind.checkpoint.share.giving.find_secrets import LARGEST, find_secrets, line_of
 from rewind.checkpoint.share.path_names import case_clashes
 from rewind.paths import is_state_path
 from rewind.project_marker import IN_AGENT
@@ -49,20 +50,20 @@ class SecretFinder:
 
     def kinds(self, path: bytes, entry: TreeEntry, blobs: Blobs) -> tuple[tuple[str, int], ...]:
         # Only the name of the file matters, and for most names not even that.
-        key = (entry.ref, secret_names.name_that_matters(path))
+        key = (entry.ref, secret_file_names.name_that_matters(path))
         if key not in self._known:
             self._known[key] = self._scan(path, entry, blobs)
         return self._known[key]
 
     def _scan(self, path: bytes, entry: TreeEntry, blobs: Blobs) -> tuple[tuple[str, int], ...]:
-        if entry.size > secrets.LARGEST:
+        if entry.size > LARGEST:
             return ()
         data = whole(entry, blobs)
-        by_both = secret_names.secret_by_name_and_content(path, data)
+        by_both = secret_file_names.secret_by_name_and_content(path, data)
         if by_both:
             return ((by_both, 0),)
-        return tuple((one.kind, secrets.line_of(data, one.start))
-                     for one in secrets.find_secrets(data, secret_names.is_lock_file(path))[:_SHOWN])
+        return tuple((one.kind, line_of(data, one.start))
+                     for one in find_secrets(data, secret_file_names.is_lock_file(path))[:_SHOWN])
 
 
 class SharedTree:
@@ -133,7 +134,7 @@ class SharedTree:
         if entry.kind == UNCOVERED:
             return b"", ()
         if entry.kind in FILES and not self._policy.with_secrets:
-            by_name = secret_names.secret_by_name(path)
+            by_name = secret_file_names.secret_by_name(path)
             if by_name:
                 return Reasons.SECRET, ((by_name, 0),)
         if not self._policy.with_ignored and self._rule_tree.classify(

@@ -9,7 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from rewind.checkpoint.share.giving.secrets import find_secrets, is_random, may_hold_secret, names_a_secret
+from rewind.checkpoint.share.giving.find_secrets import (
+    find_secrets,
+    is_random,
+    may_hold_secret,
+    names_a_secret,
+)
 from rewind.jsonfile import JsonObject
 from rewind.paths import Project
 

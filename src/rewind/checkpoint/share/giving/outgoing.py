@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from rewind.checkpoint.log.lineage import Lineage
+from rewind.checkpoint.operation_log.lineage import Lineage
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import FORMAT, Record, session_of
 from rewind.checkpoint.records.source import Source
@@ -150,7 +150,7 @@ class Outgoing:
         if record.version >= FORMAT and not record.imported and record.parent in by_name:
             return by_name[record.parent]  # nearly always, and the lineage of all records takes time
         if self._line is None:
-            from rewind.checkpoint.log.lineage import lineage
+            from rewind.checkpoint.operation_log.lineage import lineage
 
             self._line = lineage(self._state)
         return next((by_name[r.name] for r in self._line.line(record.name)

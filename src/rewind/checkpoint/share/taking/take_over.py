@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from rewind.checkpoint.conversations.stored import capture
-from rewind.checkpoint.log.operations import ADOPT, APPLY, REVERT
+from rewind.checkpoint.operation_log.operations import ADOPT, APPLY, REVERT
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.save.create import new_record

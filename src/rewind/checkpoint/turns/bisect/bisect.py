@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Union
 
 from rewind.checkpoint.changes.authors import Author, Authors
 from rewind.checkpoint.changes.turn_changes import Unpacked, changes_between
-from rewind.checkpoint.log.lineage import Lineage, here, lineage
+from rewind.checkpoint.operation_log.lineage import Lineage, here, lineage
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.select.selectors import select

@@ -8,9 +8,9 @@ import signal
 import threading
 from typing import Any
 
-from rewind.checkpoint.log import operations as ops
-from rewind.checkpoint.log.lineage import here
-from rewind.checkpoint.log.operations import Operation
+from rewind.checkpoint.operation_log import operations as ops
+from rewind.checkpoint.operation_log.lineage import here
+from rewind.checkpoint.operation_log.operations import Operation
 from rewind.checkpoint.project.locked import locked, release_store_lock
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record

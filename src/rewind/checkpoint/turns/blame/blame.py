@@ -9,7 +9,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from rewind.checkpoint.changes.authors import AGENT, GIT, YOU, Author, Authors
-from rewind.checkpoint.log.lineage import here, is_result, lineage
+from rewind.checkpoint.operation_log.lineage import here, is_result, lineage
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.select.selectors import select

@@ -6,7 +6,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from rewind.checkpoint.log.lineage import Lineage
+from rewind.checkpoint.operation_log.lineage import Lineage
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source

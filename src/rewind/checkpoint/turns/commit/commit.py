@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
-from rewind.checkpoint.log.lineage import Lineage, here, is_result, lineage
+from rewind.checkpoint.operation_log.lineage import Lineage, here, is_result, lineage
 from rewind.checkpoint.project.state import State
 from rewind.checkpoint.records.record import Record
 from rewind.checkpoint.records.source import Source, between

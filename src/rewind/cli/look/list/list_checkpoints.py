@@ -16,7 +16,7 @@ from rewind.errors import RewindError
 from rewind.words import age, plural, safe, size
 
 if TYPE_CHECKING:
-    from rewind.checkpoint.log.operations import Operation
+    from rewind.checkpoint.operation_log.operations import Operation
     from rewind.checkpoint.records.record import Record
     from rewind.checkpoint.records.timeline import Brief
 

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Optional
 
-    from rewind.checkpoint.log.line import Effect, Line
+    from rewind.checkpoint.operation_log.line import Effect, Line
     from rewind.jsonfile import JsonObject
 
     Lines = tuple[Line, Optional[Line]]  # when it began, and when it ended

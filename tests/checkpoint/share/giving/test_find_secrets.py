@@ -7,8 +7,8 @@ import string
 
 import pytest
 
-from rewind.checkpoint.share.giving.secret_names import is_lock_file
-from rewind.checkpoint.share.giving.secrets import find_secrets
+from rewind.checkpoint.share.giving.find_secrets import find_secrets
+from rewind.checkpoint.share.giving.secret_file_names import is_lock_file
 
 _chance = random.Random(24)
 

@@ -6,7 +6,7 @@ import pytest
 
 from chat_scene import Scene
 from cli.conftest import InProcess, cli  # noqa: F401 - the fixture
-from rewind.checkpoint.log.fork_code import replaced_code
+from rewind.checkpoint.operation_log.fork_code import replaced_code
 from rewind.controller import BeforeFork
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Literal, TypedDict, Union
 
 from rewind.jsonfile import JsonObject
-from rewind.web.reads.answers import Project
+from rewind.web.reads.answer_types import Project
 from rewind.web.reads.parts import Checkpoint, MergePlan, Outcome, Session, WithReason
 
 

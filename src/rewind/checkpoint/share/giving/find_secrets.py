@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from math import log2
 from typing import NamedTuple
 
-from rewind.checkpoint.share.giving.secret_kinds import KINDS, NPM, URL_PASSWORD, SecretKind
+from rewind.checkpoint.share.giving.secret_patterns import KINDS, NPM, URL_PASSWORD, SecretKind
 
 LARGEST = 16 << 20  # bytes of a file that is searched; of a larger one only the name is checked
 _ASSIGNED = "assigned-secret"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewind.checkpoint.share.giving.secret_names import secret_by_name, secret_by_name_and_content
+from rewind.checkpoint.share.giving.secret_file_names import secret_by_name, secret_by_name_and_content
 
 
 @pytest.mark.parametrize("path", [b".env", b"a/.env", b".env.production", b"id_rsa", b"ssh/id_ed25519",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rewind.checkpoint.log.lineage import Lineage, here, lineage
-from rewind.checkpoint.log.operations import Operation
+from rewind.checkpoint.operation_log.lineage import Lineage, here, lineage
+from rewind.checkpoint.operation_log.operations import Operation
 from rewind.checkpoint.project.state import State
 
 

@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from rewind.checkpoint.log.operations import DONE, MAX_BYTES, PARTIAL, Operation, Operations, last_line
+from rewind.checkpoint.operation_log.operations import (
+    DONE,
+    MAX_BYTES,
+    PARTIAL,
+    Operation,
+    Operations,
+    last_line,
+)
 from rewind.checkpoint.rewind.operation_words import describe, finish_command, interrupted_text
 from rewind.checkpoint.rewind.target import AtCheckpoint, BeforePrompts, Request
 from rewind.errors import FormatTooNew, OperationNotFound, StoreDamaged

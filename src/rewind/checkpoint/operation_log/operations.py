@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
-    from rewind.checkpoint.log.line import Effect, Line
+    from rewind.checkpoint.operation_log.line import Effect, Line
     from rewind.jsonfile import JsonObject
 
 
@@ -396,7 +396,7 @@ def _read(path: str, old: str, last: dict[str, Line]) -> list[Operation]:
         lines = read_bounded(path, MAX_BYTES).split(b"\n")
     except FileNotFoundError:
         if old and os.path.exists(old):
-            from rewind.checkpoint.log.old_history import lines_of
+            from rewind.checkpoint.operation_log.old_history import lines_of
 
             return [Operation(begun, ended) for begun, ended in lines_of(old)]
         return []

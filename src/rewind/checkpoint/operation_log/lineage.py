@@ -6,7 +6,7 @@ needs `here`, for which the last line of the log and the newest record are enoug
 
 from __future__ import annotations
 
-from rewind.checkpoint.log.operations import ADOPT, APPLY, FILE, OLD_FILE, REVERT, last_line
+from rewind.checkpoint.operation_log.operations import ADOPT, APPLY, FILE, OLD_FILE, REVERT, last_line
 from rewind.checkpoint.records.record import FORMAT, Record
 from rewind.errors import RewindError
 from rewind.index import MAIN
@@ -74,7 +74,7 @@ def _position_in_old_history(state: State) -> tuple[str, int]:
     path = state.project.path(OLD_FILE)
     if state.place != MAIN or not os.path.exists(path):
         return "", 0
-    from rewind.checkpoint.log import old_history
+    from rewind.checkpoint.operation_log import old_history
 
     position = old_history.position_of(path)
     record = state.timeline.with_sequence(position) if position is not None else None
