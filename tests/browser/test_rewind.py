@@ -160,3 +160,14 @@ def test_a_turn_is_marked_as_a_named_checkpoint(page: Rewind) -> None:
     expect(page.toast).to_contain_text("Tests are green")
     page.go("checkpoints")
     expect(page.page.locator(".point", has_text="Tests are green")).to_be_visible()
+
+
+def test_the_back_button_closes_a_dialog_with_the_view_that_it_is_about(page: Rewind) -> None:
+    page.go("graph")
+    expect(page.page.get_by_role("heading", name="Graph")).to_be_visible()
+    page.go(f"session/{'0000ca27-1111-4222-8333-444444444444'}/4")
+    page.ask_after(4)
+    expect(page.dialog).to_contain_text("Rewind to after turn 4?")
+    page.page.go_back()
+    expect(page.page.get_by_role("heading", name="Graph")).to_be_visible()
+    expect(page.dialog).to_have_count(0)

@@ -16,6 +16,7 @@ import {CompareView} from './sessions/compare.js';
 import {GraphView} from './sessions/graph.js';
 import {HomeView} from './sessions/home.js';
 import {closeMenu} from './parts/menu.js';
+import {closeModals} from './parts/modal.js';
 import {listen, replay} from './core/keyboard.js';
 import {notice} from './parts/states.js';
 import {openRestore, openUndo} from './plans/restore.js';
@@ -51,6 +52,7 @@ function show(byHand, hash = location.hash) {
     return;
   }
   closeMenu(false);
+  closeModals();
   view?.end();
   shown = key;
   fill(main);

@@ -5,6 +5,8 @@ import {iconButton} from './icons.js';
 
 const FOCUSABLE = 'a[href], :is(button, input, select, textarea):not([disabled]), summary, [tabindex="0"]';
 
+const closers = new Set(); // of the dialogs that are open
+
 /**
  * `leave` is the label of the button that changes nothing. `closed` resolves with the argument of `close`.
  */
@@ -34,6 +36,7 @@ export function openModal(title, {wide = false, kind = '', leave = 'Cancel'} = {
   function close(result = null) {
     if (!open) return;
     open = false;
+    closers.delete(close);
     dialog.close();
     dialog.remove();
     const target = before?.isConnected ? before : document.getElementById('main');
@@ -51,6 +54,7 @@ export function openModal(title, {wide = false, kind = '', leave = 'Cancel'} = {
   });
   document.body.append(dialog);
   dialog.showModal();
+  closers.add(close);
   queueMicrotask(() => scrollableByKey(body)); // by then it is filled
   const sizes = new ResizeObserver(() => scrollableByKey(body));
   sizes.observe(body);
@@ -78,6 +82,11 @@ function keepInside(event, dialog) {
     event.preventDefault();
     first.focus();
   }
+}
+
+/** When another view comes, as with the browser's back button: a dialog is about the view below it. */
+export function closeModals() {
+  for (const close of [...closers].reverse()) close();
 }
 
 export function isModalOpen() {

@@ -4,6 +4,7 @@ import {h, fill, freshId} from '../core/element.js';
 import {icon} from '../parts/icons.js';
 import {state} from '../core/state.js';
 import {openModal} from '../parts/modal.js';
+import {sayError} from '../parts/toast.js';
 import {errorNotice, loadingState} from '../parts/states.js';
 import {whyRefused} from './plan_parts.js';
 import {showPanel} from './panel.js';
@@ -93,6 +94,7 @@ export function openPlan({
       close();
       done(answer);
     } catch (error) {
+      if (!dialog.open) return sayError(error); // it was closed in the meantime
       const changed = error.code === 'changed-since-plan';
       fill(problem, whyRefused(error, changed));
       if (changed) show();
