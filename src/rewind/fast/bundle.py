@@ -43,8 +43,7 @@ ALONG = {"rewind.cli.main": ("rewind.cli.output.streams",),
          "rewind.cli.look.list.list_": (
              "rewind.checkpoint.rewind.operation_words", "rewind.checkpoint.map.turn_map",
              "rewind.checkpoint.operation_log.lineage", "rewind.checkpoint.records.timeline",
-             "rewind.checkpoint.project.vanished", "rewind.checkpoint.project.missed",
-             "rewind.checkpoint.conversations.recorded_sessions")}
+             "rewind.checkpoint.project.vanished", "rewind.checkpoint.project.missed")}
 HEAD = 16  # bytes that say where the code begins and how long the file is; the index follows
 
 
