@@ -460,9 +460,9 @@ CHECKPOINT = """\
 """
 RULES = "snapshot.rules.ignore snapshot.rules.wildmatch"  # for a directory in which something changed
 CONVERSATION = """\
-    checkpoint.conversations checkpoint.conversations.links checkpoint.conversations.stored
-    checkpoint.conversations.which_session transcript transcript.find transcript.layout transcript.names
-    transcript.place
+    checkpoint.conversations checkpoint.conversations.links checkpoint.conversations.recorded_sessions
+    checkpoint.conversations.stored checkpoint.conversations.which_session transcript transcript.find
+    transcript.layout transcript.names transcript.place
     transcript.place.cursor transcript.read transcript.read.conversation transcript.read.lines
 """
 

@@ -213,7 +213,7 @@ def test_watchman_crawls_again_where_directories_change_places(
 
 def rules_change(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     watched.rules = Rules(builtin=b"other/\n")
-    assert watched.walks_all() == "the rules changed, or too much else"
+    assert watched.walks_all() == "the rules changed, or too many paths did"
 
 
 def check_is_due(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
