@@ -85,11 +85,11 @@ def repair_records(state: State, quarantine: Quarantine, dry_run: bool) -> tuple
     for name in [*_unreadable(state), *sorted(changed), *without_record(state)]:
         record, how = _rescued(state, name)
         path = state.files.path(name, METADATA)
-        if record is None:
-            how = "moved to quarantine/: it cannot be read" if os.path.lexists(path) else (
-                "missing, and there is no other copy")
         if record is None and name in changed:
             record, how = state.files.read(name), "kept as it is, because there is no other copy"
+        elif record is None:
+            how = "moved to quarantine/: it cannot be read" if os.path.lexists(path) else (
+                "missing, and there is no other copy")
         if os.path.lexists(path) and record:
             quarantine.keep_copy(path)
         elif os.path.lexists(path):
